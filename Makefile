@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+# Builds rootdk. `make help` lists what there is to ask for.
+#
+# One folder a mode in build/, sources by wildcard. Every output is written under a temporary name
+# and moved, so that several makes at once on an unbuilt tree do not meet.
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+MODE ?= release
+CC ?= cc
+AR ?= ar
+OPENMP ?= 1
+PREFIX ?= /usr/local
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+B := build/$(MODE)
+ARCH := $(shell uname -m)
+
+ROOMS := base kernels autograd ops nn optim tasks probe run cli
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wconversion -Wno-sign-conversion -Wno-psabi
+# -ffp-contract=fast: one fused multiply-add where the processor has it; the same in every run.
+COMMON := -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(WARN) -ffp-contract=fast -fno-math-errno -fno-trapping-math
+SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DRDK_DEBUG
+FLAGS_release := -O3
+FLAGS_double := -O2 -DRDK_DOUBLE
+FLAGS_asan := $(SANITIZE)
+FLAGS_asan-double := $(SANITIZE) -DRDK_DOUBLE
+FLAGS_tsan := -O1 -g -fsanitize=thread
+FLAGS_portable := -O2
+ifeq ($(FLAGS_$(MODE)),)
+  $(error no MODE=$(MODE): release, double, asan, asan-double, tsan or portable)
+endif
+ifeq ($(MODE),portable)
+  OPENMP := 0
+  ISAS := base
+else ifneq ($(filter x86_64 amd64,$(ARCH)),)
+  ISAS := base avx2 avx512
+else
+  ISAS := base
+endif
+ISA_base := -DRDK_VECTOR_BYTES=16
+ISA_avx2 := -DRDK_VECTOR_BYTES=32 -mavx2 -mfma
+ISA_avx512 := -DRDK_VECTOR_BYTES=64 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mavx2 -mfma -mprefer-vector-width=512
+
+# Targets that only start others, and so need nothing probed. `make deps test` runs them in order,
+# also under -j.
+ORDERS := help test asan tsan portable lint format clean deps uninstall
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+  all program library test-programs test asan tsan install: deps
+endif
+
+# What the compiler can do, found once for each and kept: OpenMP is used where it compiles and links.
+EMPTY :=
+PROBE := $(B)/probe-$(subst /,_,$(subst $(EMPTY) ,_,$(strip $(CC) $(OPENMP)))).mk
+ifneq ($(filter-out $(ORDERS),$(or $(MAKECMDGOALS),all)),)
+  -include $(PROBE)
+endif
+CFLAGS_ALL = $(COMMON) $(FLAGS_$(MODE)) $(OPENMP_FLAGS) $(ISAS:%=-DRDK_HAS_%) $(CFLAGS)
+LINK_FLAGS = $(FLAGS_$(MODE)) $(OPENMP_FLAGS) $(CFLAGS) $(LDFLAGS)
+
+# src/kernels/isa.c includes the other kernels and is compiled once per instruction set.
+KERNELS := $(ISAS:%=$(B)/kernels/isa_%.o) $(B)/kernels/select.o
+SOURCES := $(foreach r,$(filter-out kernels cli,$(ROOMS)),$(wildcard src/$(r)/*.c))
+LIB_OBJECTS := $(SOURCES:src/%.c=$(B)/%.o) $(KERNELS)
+CLI_OBJECTS := $(patsubst src/%.c,$(B)/%.o,$(wildcard src/cli/*.c))
+LIB := $(B)/librootdk.a
+ifeq ($(MODE),release)
+  PROGRAM := build/rootdk
+else
+  PROGRAM := $(B)/rootdk
+endif
+
+# `make -s` is silent, `make` says which file it is at, `make V=1` shows the commands.
+Q := $(if $(V),,@)
+SAY = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,printf '  %-4s %s\n')
+TEMP = $@.$$$$.tmp
+DEPEND = $(@:.o=.d)
+
+# $(1): further flags. Object and dependencies appear together, whole, or not at all.
+define COMPILE
+@$(SAY) cc $@
+$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS_ALL) $(1) -MMD -MP -MT $@ -MF $(DEPEND).$$$$.tmp -c -o $(TEMP) $< && \
+	mv $(DEPEND).$$$$.tmp $(DEPEND) && mv $(TEMP) $@ || { rm -f $(DEPEND).$$$$.tmp $(TEMP); exit 1; }
+endef
+# $(1): what to link.
+define LINK
+@$(SAY) ld $@
+$(Q)mkdir -p $(@D) && $(CC) -o $(TEMP) $(1) -lm && mv $(TEMP) $@ || { rm -f $(TEMP); exit 1; }
+endef
+
+.PHONY: all
+all: $(PROGRAM) ## build the program and the library (the default)
+	@echo "built $(PROGRAM); next: ./train --scale sqrt    (make help: all targets)"
+
+.PHONY: program library
+program: $(PROGRAM) ## the program only: build/rootdk
+library: $(LIB) ## the library only: build/MODE/librootdk.a
+
+$(PROGRAM): $(CLI_OBJECTS) $(LIB)
+	$(call LINK,$(CLI_OBJECTS) $(LIB) $(LINK_FLAGS))
+
+$(LIB): $(LIB_OBJECTS)
+	@$(SAY) ar $@
+	$(Q)mkdir -p $(@D) && rm -f $(TEMP) && $(AR) rcs $(TEMP) $^ && mv $(TEMP) $@ || { rm -f $(TEMP); exit 1; }
+
+$(B)/%.o: src/%.c $(B)/flags
+	$(call COMPILE,)
+
+$(B)/kernels/isa_%.o: src/kernels/isa.c $(B)/flags
+	$(call COMPILE,$(ISA_$*) -DRDK_ISA_NAME=$* -DRDK_ISA_TABLE=rdk_kernels_$*)
+
+$(B)/base/build.o: src/base/build.c $(B)/build_id.h $(B)/flags
+	$(call COMPILE,-I$(B))
+
+# Written anew only where the content differs, so that nothing is rebuilt for nothing.
+WRITE_IF_NEW = @mkdir -p $(@D) && printf '%s\n' $(1) > $(TEMP) && \
+	if cmp -s $(TEMP) $@; then rm -f $(TEMP); else mv $(TEMP) $@; fi
+BUILD_ID = $$(test -e .git && git describe --always --dirty=+ --exclude '*' 2>/dev/null || echo unknown)
+.PHONY: always
+$(B)/flags: always
+	$(call WRITE_IF_NEW,'$(CC) $(subst ','\'',$(CFLAGS_ALL) $(LDFLAGS))')
+$(B)/build_id.h: always
+	$(call WRITE_IF_NEW,"#define RDK_BUILD_ID \"$(BUILD_ID)\"")
+
+$(B)/probe-%.mk: Makefile
+	@mkdir -p $(@D) && printf 'int main(void) { return 0; }\n' > $(TEMP).c && \
+	if [ "$(OPENMP)" = 1 ] && $(CC) -fopenmp -o $(TEMP).out $(TEMP).c 2>/dev/null; \
+	then echo 'OPENMP_FLAGS := -fopenmp'; else echo 'OPENMP_FLAGS :='; fi > $(TEMP) && \
+	rm -f $(TEMP).c $(TEMP).out && mv $(TEMP) $@
+
+-include $(LIB_OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d)
+
+# ---- tests --------------------------------------------------------------------------------------
+# Each tests/KIND/test_X.c is a program of its own: unit and cli against the float library, double
+# (gradient checks) against the one in double precision.
+
+TEST_SOURCES := $(wildcard tests/unit/test_*.c tests/cli/test_*.c)
+ifneq ($(findstring double,$(MODE)),)
+  TEST_SOURCES := $(wildcard tests/double/test_*.c)
+endif
+TESTS := $(TEST_SOURCES:tests/%.c=$(B)/tests/%)
+CHECK_FLAGS = $(shell pkg-config --cflags check 2>/dev/null)
+CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null || echo -lcheck)
+# A make of its own: of another mode, and parallel also where nobody asked for it.
+SUBMAKE = $(MAKE) -s $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
+NEEDS_CHECK = @printf '\#include <check.h>\n' | $(CC) $(CHECK_FLAGS) -E - >/dev/null 2>&1 || \
+	{ echo "the tests need Check, which this compiler does not find (make deps installs it)" >&2; exit 1; }
+
+.PHONY: test-programs test deps asan tsan portable
+test-programs: $(TESTS) $(PROGRAM)
+$(B)/tests/%: tests/%.c $(LIB) tests/harness.h
+	$(call LINK,$(filter-out -Wconversion,$(CFLAGS_ALL)) $(CHECK_FLAGS) -Itests $< $(LIB) $(LINK_FLAGS) $(CHECK_LIBS))
+
+test: ## build and run all tests (they need Check: make deps test)
+	$(NEEDS_CHECK)
+	@$(SUBMAKE) MODE=release test-programs
+	@$(SUBMAKE) MODE=double test-programs
+	@tests/run.sh build/release/tests/unit build/double/tests/double build/release/tests/cli
+
+asan: ## the tests under address and undefined-behaviour sanitizers
+	$(NEEDS_CHECK)
+	@$(SUBMAKE) MODE=asan test-programs
+	@$(SUBMAKE) MODE=asan-double test-programs
+	@ASAN_OPTIONS=allocator_may_return_null=1 RDK_PROGRAM="$(CURDIR)/build/asan/rootdk" tests/run.sh \
+		build/asan/tests/unit build/asan-double/tests/double build/asan/tests/cli
+
+tsan: ## kernels and training steps under the thread sanitizer (clang and its OpenMP)
+	@MAKE='$(SUBMAKE)' tests/tsan.sh
+
+portable: ## no OpenMP, base instruction set: build/portable/rootdk
+	@$(SUBMAKE) MODE=portable program
+
+deps: ## install what the tests need: Check and pkg-config
+	@scripts/deps.sh test
+
+# ---- care ---------------------------------------------------------------------------------------
+
+.PHONY: lint format help clean install uninstall
+lint: ## formatter, both compilers, clang-tidy, cppcheck, shellcheck, the floors of src/
+	@scripts/lint.sh
+
+format: ## lay out all C files as .clang-format says
+	@clang-format -i $(wildcard include/rootdk/*.h src/*/*.[ch] tests/*.h tests/*/*.[ch])
+
+INSTALL_TO = $(DESTDIR)$(PREFIX)
+install: $(PROGRAM) $(LIB) ## program, library, headers, man page into PREFIX (/usr/local)
+	@mkdir -p "$(INSTALL_TO)/bin" "$(INSTALL_TO)/lib/pkgconfig" "$(INSTALL_TO)/include/rootdk" "$(INSTALL_TO)/share/man/man1"
+	@install -m 755 $(PROGRAM) "$(INSTALL_TO)/bin/rootdk"
+	@install -m 644 $(LIB) "$(INSTALL_TO)/lib/librootdk.a"
+	@install -m 644 include/rootdk/*.h "$(INSTALL_TO)/include/rootdk/"
+	@$(PROGRAM) --man > "$(INSTALL_TO)/share/man/man1/rootdk.1"
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+		'Name: rootdk' 'Description: minimal Transformer training with a tape-based autograd engine' \
+		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
+		'Libs: -L$${libdir} -lrootdk $(OPENMP_FLAGS) -lm' > "$(INSTALL_TO)/lib/pkgconfig/rootdk.pc"
+	@echo "installed rootdk $(VERSION) in $(INSTALL_TO); next: rootdk --scale sqrt"
+
+uninstall: ## take away what install put there
+	@rm -f "$(INSTALL_TO)/bin/rootdk" "$(INSTALL_TO)/lib/librootdk.a" \
+		"$(INSTALL_TO)/lib/pkgconfig/rootdk.pc" "$(INSTALL_TO)/share/man/man1/rootdk.1"
+	@rm -rf "$(INSTALL_TO)/include/rootdk"
+VERSION = $(shell sed -n 's/^ *return "\([0-9.]*\)";/\1/p' src/base/build.c)
+
+clean: ## take away all that was built
+	@rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "  MODE=$(MODE)  release, double, asan, asan-double, tsan, portable: a folder each in build/"
+	@echo "  CC=$(CC)  OPENMP=$(OPENMP)  CFLAGS=$(CFLAGS)  LDFLAGS=$(LDFLAGS)  PREFIX=$(PREFIX)  V=$(V) (1: show commands)"

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * What the numeric kernels show to users: the statistics of one attention row.
+ *
+ * Invariant: sums only, so a row costs nothing to keep and every figure follows from it later
+ * (probe.h). Read next: autograd.h. */
+#ifndef ROOTDK_KERNELS_H
+#define ROOTDK_KERNELS_H
+
+#include <rootdk/base.h>
+
+/* What is measured of one query row, in the pass that computes it (recurrences: see
+ * src/kernels/attention_stats.h). With p the softmax over the n visible keys, m the largest
+ * score s (after the scale), w = exp(s - m), and the largest element kept out of every sum: */
+typedef struct rdk_attention_row {
+    int32_t n;               /* visible keys; 0: a row that sees none, all else 0 */
+    rdk_real max, abs_max;   /* of s over visible keys */
+    rdk_real mean, variance; /* of s over visible keys */
+    rdk_real rest;           /* R  = sum w */
+    rdk_real a;              /* A  = sum w (s - m) <= 0 */
+    rdk_real b2, b3;         /* sums of w^2 and w^3 */
+    rdk_real ds_norm;        /* ||dL/ds|| of the row, filled by backward; else 0 */
+    rdk_real s_ds;           /* sum_j s_j dL/ds_j, filled by backward */
+} rdk_attention_row;
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT
+ * All of rootdk. Floors, ground first: base, autograd, ops, nn, optim, tasks, probe, run. */
+#ifndef ROOTDK_ROOTDK_H
+#define ROOTDK_ROOTDK_H
+
+#include <rootdk/run.h>
+
+#endif

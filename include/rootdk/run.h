@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ * A run: configuration, the training loop, the run's directory, checkpoints.
+ * Read next: src/run/train.c. */
+#ifndef ROOTDK_RUN_H
+#define ROOTDK_RUN_H
+
+#include <signal.h>
+#include <stdio.h>
+
+#include <rootdk/optim.h>
+#include <rootdk/probe.h>
+#include <rootdk/tasks.h>
+
+enum { RDK_PATH_TEXT = 1024 };
+
+/* Everything a run depends on; src/run/options.c has one row for each field. */
+typedef struct rdk_config {
+    rdk_model_config model; /* vocab and max_len come from the task */
+    rdk_task_config task;   /* task.data points to data, or is NULL where that is empty */
+    rdk_optim_config optim;
+    uint64_t steps, seed;
+    size_t batch, accum;    /* sequences a micro-batch; micro-batches an update */
+    uint64_t log_every, probe_every, eval_every, save_every; /* 0: never (log: first and last) */
+    size_t eval_size;       /* sequences of an evaluation; 0: the whole split (text) or 1024 */
+    uint64_t stop_at;       /* save and stop when this many updates are done; 0: no */
+    int threads;            /* 0: what the machine has */
+    bool force, quiet;
+    char data[RDK_PATH_TEXT], out[RDK_PATH_TEXT], resume[RDK_PATH_TEXT];
+} rdk_config;
+
+/* ---- options: one typed row each -------------------------------------------------------------- */
+
+typedef enum {
+    RDK_OPT_UINT,
+    RDK_OPT_REAL,
+    RDK_OPT_BOOL,   /* on, off; --NAME and --no-NAME */
+    RDK_OPT_CHOICE, /* one of choices */
+    RDK_OPT_NAME,   /* one of name_at(0 .. name_count() - 1); a number too where low < high */
+    RDK_OPT_TEXT,   /* a path; empty: none */
+} rdk_option_type;
+typedef enum {
+    RDK_OPT_DEFINES, /* decides the bits of the weights: stored in checkpoints, fixed on resume */
+    RDK_OPT_RECORDS, /* decides what is written when: in config.ini, fixed on resume */
+    RDK_OPT_RUNS,    /* this call only: free on resume */
+} rdk_option_scope;
+
+typedef struct rdk_option {
+    const char *name;            /* "d-model": --d-model on the command line, key in config.ini */
+    const char *group;           /* heading in --help */
+    rdk_option_type type;
+    rdk_option_scope scope;
+    size_t offset, size;         /* of the field in rdk_config */
+    const char *initial;         /* default, as text */
+    double low, high;            /* range of a number, both included */
+    const char *const *choices;  /* NULL-terminated, in the order of the enum */
+    const char *auto_rule;       /* where "auto" may be given (0; a choice: -1): what it means */
+    const char *value_name;      /* "N", "PATH", ... for help */
+    const char *help;            /* one line */
+    size_t (*name_count)(void);  /* names of an RDK_OPT_NAME: those of another table */
+    const char *(*name_at)(size_t i);
+} rdk_option;
+
+size_t rdk_option_count(void);
+const rdk_option *rdk_option_at(size_t i);
+const rdk_option *rdk_option_find(const char *name); /* exact; NULL where there is none */
+/* What the user may have meant: a name that begins so, the nearest one, or ours for what other
+ * trainers call it ("batch-size"). NULL where nothing is near. */
+const rdk_option *rdk_option_nearest(const char *name);
+/* A validated assignment; on failure (RDK_EVALUE: option, value, allowed range or names, the nearest
+ * name) nothing is changed. */
+bool rdk_option_set(rdk_config *c, const rdk_option *o, const char *value, rdk_status *s);
+void rdk_option_text(const rdk_config *c, const rdk_option *o, rdk_text *out);
+/* What may be given, for messages and help: "a whole number from 1 to 1000, or auto". */
+enum { RDK_RANGE_TEXT = 200 };
+char *rdk_option_range(const rdk_option *o, char buf[RDK_RANGE_TEXT]);
+/* A word that somebody typed, in quotes, on one line, cut where it is long; buf returned. */
+enum { RDK_QUOTE_TEXT = 72 };
+char *rdk_quote(const char *word, char buf[RDK_QUOTE_TEXT]);
+
+void rdk_config_init(rdk_config *c); /* all defaults */
+/* "key = value" lines, '#' comments; a value that begins with '"' is quoted (\" and \\ inside).
+ * Any option may stand there, each once. name: the file, for messages with line numbers.
+ * given: [option_count], receives true for each key set, or NULL. On failure (RDK_EVALUE) c holds
+ * what stood before the faulty line. */
+bool rdk_config_read(rdk_config *c, const char *text, const char *name, bool *given, rdk_status *s);
+/* Fills in what is left to rule (0 and "auto"): heads, d_model, d_k, d_ff, qk-norm and its gain,
+ * seq-len, vocab, eval-size, warmup (at most steps), model.vocab and max_len; checks what involves
+ * several options, and that the run's size fits the machine. Doing it twice changes nothing.
+ * threads stays 0 where it is left to rule. task: as opened. */
+bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s);
+/* Leaves to rule again what is as the rule would have it (qk-norm and its gain, d-k, d-ff), so that
+ * an option laid over a resolved file carries its followers with it: --config of a sqrt run with
+ * --scale qknorm is QK-norm. Resolving afterwards gives the same values back. */
+void rdk_config_unresolve(rdk_config *c);
+/* The options of these scopes as config.ini text. */
+void rdk_config_write(const rdk_config *c, rdk_option_scope last_scope, rdk_text *out);
+
+/* ---- training --------------------------------------------------------------------------------- */
+
+typedef enum { RDK_RUN_DONE, RDK_RUN_FAILED, RDK_RUN_DIVERGED, RDK_RUN_INTERRUPTED } rdk_run_end;
+
+/* Who listens. All may be NULL. */
+typedef struct rdk_run_io {
+    FILE *out;  /* results: header, table, verdict */
+    FILE *err;  /* progress */
+    bool progress;          /* draw a progress bar on err */
+    volatile sig_atomic_t *stop; /* set by a signal handler: the run saves, returns INTERRUPTED */
+    const char *command;    /* how the user calls the program ("./train"), for hints */
+    const char *threads_reason; /* why rdk_threads() is what it is ("--threads"), for the header */
+} rdk_run_io;
+
+/* Trains as configured; resumes where c->resume is set (c then holds what the caller gave, given[i]
+ * telling which options). directory: receives the run's path. */
+rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
+                      char directory[RDK_PATH_TEXT], rdk_status *s);
+/* What would be trained: options, parameters by tensor, decay list, predictions. */
+bool rdk_describe(rdk_config *c, const rdk_run_io *io, rdk_status *s);
+/* The first sequences of the first batch: input, target, loss mask side by side. */
+bool rdk_show_batch(rdk_config *c, const rdk_run_io *io, rdk_status *s);
+
+#endif
