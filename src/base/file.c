@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ * Whole files: read in one piece, replaced all or nothing.
+ *
+ * Invariant: at every moment path holds either the old content or the new, whole, whatever fails
+ * and whenever the machine stops. Every call's failure is reported with path and cause.
+ * Read next: build.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rootdk/base.h>
+
+enum {
+    FIRST_ROOM = 1 << 16,
+    CAUSE = 120,         /* longest text of a system error */
+    NAME_ATTEMPTS = 100, /* other temporary names tried where one exists */
+    SUFFIX = 64,         /* room for what a temporary name has behind the path */
+};
+
+/* Reports "cannot VERB PATH: cause" with the cause in errno. */
+static bool fail_system(rdk_status *s, const char *verb, const char *path)
+{
+    char cause[CAUSE] = "unknown error";
+    strerror_r(errno, cause, sizeof cause);
+    return rdk_fail(s, RDK_EIO, "cannot %s %s: %s", verb, path, cause);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Reads to the end of the file into *data, which grows; the caller frees it also on failure. */
+static bool read_all(int fd, const char *path, size_t room, char **data, size_t *size,
+                     rdk_status *s)
+{
+    for (*size = 0;;) {
+        if (!*data || *size == room) {
+            size_t more = *data ? room * 2 : room;
+            char *grown = more > room || !*data ? realloc(*data, more + 1) : NULL;
+            if (!grown)
+                return rdk_fail(s, RDK_ENOMEM, "cannot read %s: out of memory at %zu bytes", path,
+                                *size);
+            *data = grown;
+            room = more;
+        }
+        ssize_t got = read(fd, *data + *size, room - *size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return fail_system(s, "read", path);
+        if (got == 0) break;
+        *size += (size_t)got;
+    }
+    (*data)[*size] = '\0';
+    return true;
+}
+
+char *rdk_file_read(const char *path, size_t *size, rdk_status *s)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        fail_system(s, "open", path);
+        return NULL;
+    }
+    /* One byte more than the file has, so that its end is met without growing. */
+    struct stat info;
+    bool known = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+    size_t room = known ? (size_t)info.st_size + 1 : FIRST_ROOM, n = 0;
+    char *data = NULL;
+    bool done = read_all(fd, path, room, &data, &n, s);
+    close(fd);
+    if (!done) {
+        free(data);
+        return NULL;
+    }
+    if (size) *size = n;
+    return data;
+}
+
+/* ---- replacing ------------------------------------------------------------------------------- */
+
+/* Creates a file beside path under a name nobody has; its name goes to `name`. */
+static int open_temporary(const char *path, mode_t mode, char *name, size_t room)
+{
+    for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
+        struct timespec now = {0};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        snprintf(name, room, "%s.%lx-%lx-%x.tmp", path, (unsigned long)getpid(),
+                 (unsigned long)now.tv_nsec, (unsigned)attempt);
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+static bool write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t put = write(fd, bytes, n);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        if (put == 0) {
+            errno = ENOSPC;
+            return false;
+        }
+        bytes += put;
+        n -= (size_t)put;
+    }
+    return true;
+}
+
+static bool sync_file(int fd)
+{
+    int result;
+    do result = fsync(fd);
+    while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+/* Writes, syncs and closes; false with errno where any of them failed. */
+static bool fill(int fd, const void *bytes, size_t n)
+{
+    bool done = write_all(fd, bytes, n) && sync_file(fd);
+    int cause = errno;
+    /* After EINTR the descriptor is closed, and the data are synced by then. */
+    if (close(fd) != 0 && errno != EINTR && done) return false;
+    errno = cause;
+    return done;
+}
+
+/* Makes the new name last. File systems that cannot sync a directory say EINVAL or ENOTSUP. */
+static bool sync_directory_of(const char *path, char *scratch, rdk_status *s)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    strcpy(scratch, slash ? "/" : ".");
+    if (length > 0) {
+        memcpy(scratch, path, length);
+        scratch[length] = '\0';
+    }
+    int fd = open(scratch, O_RDONLY | O_CLOEXEC);
+    /* A directory that may be written and not read cannot be synced; the file itself is. */
+    if (fd < 0) return errno == EACCES || fail_system(s, "open directory", scratch);
+    bool done = sync_file(fd) || errno == EINVAL || errno == ENOTSUP;
+    if (!done) fail_system(s, "sync directory", scratch);
+    close(fd);
+    return done;
+}
+
+static bool replace(const char *path, char *name, size_t room, const void *bytes, size_t n,
+                    rdk_status *s)
+{
+    struct stat old;
+    bool exists = stat(path, &old) == 0;
+    if (exists && !S_ISREG(old.st_mode))
+        return rdk_fail(s, RDK_EIO, "cannot replace %s: not a regular file", path);
+    int fd = open_temporary(path, 0666, name, room);
+    if (fd < 0) return fail_system(s, "create a file beside", path);
+    /* A file system without permissions refuses; the content is what matters. */
+    if (exists) (void)!fchmod(fd, old.st_mode & 0777);
+    bool filled = fill(fd, bytes, n);
+    if (!filled || rename(name, path) != 0) {
+        fail_system(s, filled ? "replace" : "write", path);
+        unlink(name);
+        return false;
+    }
+    return sync_directory_of(path, name, s);
+}
+
+bool rdk_file_replace(const char *path, const void *bytes, size_t n, rdk_status *s)
+{
+    size_t room = strlen(path) + SUFFIX;
+    char *name = rdk_alloc(room, 1, s);
+    if (!name) return false;
+    bool done = replace(path, name, room, bytes, n, s);
+    rdk_free(name);
+    return done;
+}
+
+bool rdk_file_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+/* ---- directories ----------------------------------------------------------------------------- */
+
+static bool make_one(const char *path, rdk_status *s)
+{
+    struct stat info;
+    if (mkdir(path, 0777) == 0) return true;
+    int cause = errno;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return true;
+    errno = cause;
+    return fail_system(s, "make directory", path);
+}
+
+bool rdk_directory_make(const char *path, rdk_status *s)
+{
+    size_t length = strlen(path);
+    char *part = rdk_alloc(length + 1, 1, s);
+    if (!part) return false;
+    memcpy(part, path, length);
+    bool done = true;
+    for (size_t i = 1; i < length && done; i++) {
+        if (part[i] != '/') continue;
+        part[i] = '\0';
+        done = make_one(part, s);
+        part[i] = '/';
+    }
+    done = done && make_one(path, s);
+    rdk_free(part);
+    return done;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * Parallel loops over OpenMP, as macros that vanish where it is absent. The only place with
+ * pragmas.
+ *
+ * Invariant: results never depend on the number of threads. Two shapes of loop keep that:
+ * - rows: each element of the result is written by exactly one iteration, whichever thread runs it;
+ * - sums: cut into chunks of RDK_CHUNK elements (rdk_chunks(n) of them, whatever the thread count),
+ *   each summed into partial[c] by one iteration, then added in index order by one thread.
+ * So there is no reduction clause, no atomic and no critical here.
+ * A loop inside a parallel loop runs on the thread that meets it.
+ * Read next: threads.c. */
+#ifndef RDK_PARALLEL_H
+#define RDK_PARALLEL_H
+
+#include <stddef.h>
+
+#define RDK_PRAGMA(text) _Pragma(#text)
+/* Before a loop of constant length: written out early, so that an array indexed by its counter
+ * becomes registers. */
+#if defined(__clang__)
+#define RDK_UNROLL RDK_PRAGMA(clang loop unroll(full))
+#elif defined(__GNUC__)
+#define RDK_UNROLL RDK_PRAGMA(GCC unroll 16)
+#else
+#define RDK_UNROLL
+#endif
+
+#ifdef _OPENMP
+#include <omp.h>
+/* Before a for loop: equal runs of iterations to each thread. */
+#define RDK_PARALLEL_FOR RDK_PRAGMA(omp parallel for schedule(static) if (!omp_in_parallel()))
+/* The same where `condition` holds: small work is not worth waking the threads. */
+#define RDK_PARALLEL_FOR_IF(condition)                                                             \
+    RDK_PRAGMA(omp parallel for schedule(static) if ((condition) && !omp_in_parallel()))
+/* For iterations of unequal cost, handed out one by one; the rows rule above still holds. */
+#define RDK_PARALLEL_FOR_UNEVEN_IF(condition)                                                      \
+    RDK_PRAGMA(omp parallel for schedule(dynamic, 1) if ((condition) && !omp_in_parallel()))
+/* Before two perfectly nested for loops, run as one. */
+#define RDK_PARALLEL_FOR_2_IF(condition)                                                           \
+    RDK_PRAGMA(omp parallel for collapse(2) schedule(static) if ((condition) && !omp_in_parallel()))
+/* Iterations are independent: vectorise. */
+#define RDK_SIMD RDK_PRAGMA(omp simd)
+#else
+#define RDK_PARALLEL_FOR
+/* The condition is still compiled, so that what it names counts as used. */
+#define RDK_PARALLEL_FOR_IF(condition)        (void)(condition);
+#define RDK_PARALLEL_FOR_UNEVEN_IF(condition) (void)(condition);
+#define RDK_PARALLEL_FOR_2_IF(condition)      (void)(condition);
+#define RDK_SIMD
+#endif
+
+/* Which thread this is: 0 .. rdk_threads() - 1 inside a parallel loop, 0 outside. For scratch. */
+static inline int rdk_thread_index(void)
+{
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+enum { RDK_CHUNK = 4096 };
+static inline size_t rdk_chunks(size_t n)
+{
+    return n / RDK_CHUNK + (n % RDK_CHUNK != 0);
+}
+
+#endif

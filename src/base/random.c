@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * Random numbers as pure functions of (seed, purpose, step, index, draw): Philox4x32-10.
+ *
+ * Invariant: there is no generator state, so neither thread count nor interruption can change a
+ * number. The layout of the counter decides the bits of every run: never change it.
+ *     key     = seed
+ *     word 0  = draw                 word 1  = index, low 32 bits
+ *     word 2  = step, low 32 bits    word 3  = purpose (8) | index 32..43 (12) | step 32..43 (12)
+ * Source: Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3", 3.3.
+ * Read next: threads.c. */
+#include <math.h>
+
+#include <rootdk/base.h>
+
+enum { ROUNDS = 10, WORDS = 4 };
+static const uint32_t MULTIPLY_0 = 0xD2511F53, MULTIPLY_1 = 0xCD9E8D57;
+static const uint32_t WEYL_0 = 0x9E3779B9, WEYL_1 = 0xBB67AE85;
+
+void rdk_philox(const uint32_t c[4], const uint32_t k[2], uint32_t out[4])
+{
+    uint32_t c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], k0 = k[0], k1 = k[1];
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t p0 = (uint64_t)MULTIPLY_0 * c0, p1 = (uint64_t)MULTIPLY_1 * c2;
+        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)p1;
+        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)p0;
+        k0 += WEYL_0;
+        k1 += WEYL_1;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+void rdk_random_block(rdk_stream s, uint64_t index, uint32_t draw, uint32_t out[4])
+{
+    static const uint32_t twelve_bits = 0xFFF;
+    uint32_t high_index = (uint32_t)(index >> 32) & twelve_bits;
+    uint32_t high_step = (uint32_t)(s.step >> 32) & twelve_bits;
+    uint32_t counter[4] = {draw, (uint32_t)index, (uint32_t)s.step,
+                           (uint32_t)s.purpose << 24 | high_index << 12 | high_step};
+    uint32_t key[2] = {(uint32_t)s.seed, (uint32_t)(s.seed >> 32)};
+    rdk_philox(counter, key, out);
+}
+
+rdk_draws rdk_draws_at(rdk_stream s, uint64_t index)
+{
+    return (rdk_draws){.stream = s, .index = index};
+}
+
+uint32_t rdk_draw_u32(rdk_draws *d)
+{
+    if (d->left == 0) {
+        rdk_random_block(d->stream, d->index, d->block++, d->word);
+        d->left = WORDS;
+    }
+    return d->word[WORDS - d->left--];
+}
+
+static uint64_t draw_u64(rdk_draws *d)
+{
+    uint64_t low = rdk_draw_u32(d);
+    return low | (uint64_t)rdk_draw_u32(d) << 32;
+}
+
+uint64_t rdk_draw_below(rdk_draws *d, uint64_t n)
+{
+    if (n <= 1) return 0;
+    /* 2^64 mod n values are drawn again, so that those kept are a multiple of n. */
+    uint64_t refused = (0 - n) % n, x;
+    do x = draw_u64(d);
+    while (x < refused);
+    return x % n;
+}
+
+double rdk_draw_uniform(rdk_draws *d)
+{
+    static const double unit = 1.0 / 9007199254740992.0; /* 2^-53 */
+    /* The middle of one of 2^52 equal cells: neither 0 nor 1, and exact. */
+    return (double)((draw_u64(d) >> 12) * 2 + 1) * unit;
+}
+
+double rdk_draw_normal(rdk_draws *d)
+{
+    static const double two_pi = 6.283185307179586476925;
+    double radius = sqrt(-2.0 * log(rdk_draw_uniform(d)));
+    return radius * cos(two_pi * rdk_draw_uniform(d));
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ * A string that grows, for everything that is written to a file in one piece.
+ *
+ * Invariant: data ends with NUL at data[size] where it is not NULL, and room > size. After a failed
+ * append the text stays as it was and `failed` is set for good.
+ * Read next: file.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rootdk/base.h>
+
+enum { SMALLEST_ROOM = 256 };
+
+/* Room for n more bytes and the NUL. */
+static bool make_room(rdk_text *t, size_t n)
+{
+    size_t need;
+    if (t->failed) return false;
+    if (!rdk_size_add(t->size, n, &need) || !rdk_size_add(need, 1, &need)) {
+        t->failed = true;
+        return false;
+    }
+    if (need <= t->room) return true;
+    size_t room = t->room < SMALLEST_ROOM ? SMALLEST_ROOM : t->room;
+    while (room < need) room = room > SIZE_MAX / 2 ? need : room * 2;
+    char *data = realloc(t->data, room);
+    if (!data) {
+        t->failed = true;
+        return false;
+    }
+    t->data = data;
+    t->room = room;
+    return true;
+}
+
+void rdk_text_bytes(rdk_text *t, const void *bytes, size_t n)
+{
+    if (!make_room(t, n)) return;
+    if (n) memcpy(t->data + t->size, bytes, n);
+    t->size += n;
+    t->data[t->size] = '\0';
+}
+
+void rdk_text_add(rdk_text *t, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length < 0)
+        t->failed = true;
+    else if (make_room(t, (size_t)length)) {
+        vsnprintf(t->data + t->size, (size_t)length + 1, format, again);
+        t->size += (size_t)length;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+static void add_string(rdk_text *t, const char *s)
+{
+    rdk_text_bytes(t, s, strlen(s));
+}
+
+/* Length of the UTF-8 character at s, or 0 where the bytes are none (RFC 3629, section 4). */
+static size_t utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80) return 1;
+    size_t n = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+    if (s[0] < 0xC2 || s[0] > 0xF4) return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    if (s[0] == 0xE0 && s[1] < 0xA0) return 0; /* could be shorter */
+    if (s[0] == 0xED && s[1] > 0x9F) return 0; /* half of a surrogate pair */
+    if (s[0] == 0xF0 && s[1] < 0x90) return 0;
+    if (s[0] == 0xF4 && s[1] > 0x8F) return 0; /* past U+10FFFF */
+    return n;
+}
+
+static void add_control(rdk_text *t, unsigned char c)
+{
+    switch (c) {
+    case '\n':
+        add_string(t, "\\n");
+        break;
+    case '\r':
+        add_string(t, "\\r");
+        break;
+    case '\t':
+        add_string(t, "\\t");
+        break;
+    default:
+        rdk_text_add(t, "\\u%04x", c);
+    }
+}
+
+/* Bytes that are no UTF-8 become U+FFFD: a path may hold any bytes, a JSON file may not. */
+void rdk_text_json(rdk_text *t, const char *string)
+{
+    static const unsigned char DELETE = 0x7F;
+    add_string(t, "\"");
+    for (const unsigned char *s = (const unsigned char *)string; *s;) {
+        size_t n = utf8_length(s);
+        if (n == 0)
+            add_string(t, "\xEF\xBF\xBD");
+        else if (*s == '"' || *s == '\\')
+            rdk_text_add(t, "\\%c", *s);
+        else if (*s < ' ' || *s == DELETE)
+            add_control(t, *s);
+        else
+            rdk_text_bytes(t, s, n);
+        s += n ? n : 1;
+    }
+    add_string(t, "\"");
+}
+
+bool rdk_text_ok(const rdk_text *t, rdk_status *s)
+{
+    if (t->failed)
+        return rdk_fail(s, RDK_ENOMEM, "cannot write a text of more than %zu bytes: out of memory",
+                        t->size);
+    return true;
+}
+
+void rdk_text_free(rdk_text *t)
+{
+    free(t->data);
+    *t = (rdk_text){0};
+}
