@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ * o = softmax(c q k^T) v, streaming: a block of queries meets the keys block by block, and keeps of
+ * each row the largest score so far, the sum of exp(s - max) and the weighted sum of v.
+ *
+ * Kept for backward are the two numbers max and 1 / sum; their combination max + log sum would lose
+ * the digits of the second where scores are large.
+ * Invariants: those of attention_block.h; each (b, h) is computed by one thread.
+ * Read next: attention_backward.c. */
+#include "attention_block.h"
+#include "attention_stats.h"
+#include "base/parallel.h"
+
+/* Scores that take less time than waking the threads. */
+enum { SERIAL_SCORES = 2000 };
+
+/* One (b, h): the operands at its first row, row strides, rows (b, h, 0) of the results. */
+typedef struct forward_head {
+    const rdk_attention_shape *shape;
+    const rdk_real *q, *k, *v;
+    rdk_real *o;
+    size_t ld_qk, ld_v;
+    size_t index; /* of row (b, h, 0) among all rows */
+    size_t len;   /* real tokens */
+    rdk_real *row_max, *row_inv;
+    rdk_attention_row *rows; /* or NULL */
+    /* scratch */
+    rdk_real *k_panels, *scores, *v_room;
+} forward_head;
+
+/* State of the rows of a block of queries. */
+typedef struct forward_rows {
+    rdk_real max[BLOCK], sum[BLOCK];
+    row_stats stats[BLOCK];
+} forward_rows;
+
+static void scale_row(size_t n, rdk_real a, rdk_real *x)
+{
+    size_t j = 0;
+    for (; j + LANES <= n; j += LANES) v_store(x + j, v_set(a) * v_load(x + j));
+    for (; j < n; j++) x[j] *= a;
+}
+
+/* The largest of the scores. */
+static rdk_real scores_largest(size_t n, const rdk_real *s)
+{
+    vreal max = v_set(-INFINITY);
+    for (size_t j = 0; j < n; j += LANES)
+        max = v_max(max, v_visible(v_load(s + j), j, n, -INFINITY));
+    return v_hmax(max);
+}
+
+/* s becomes w = exp(s - max); returns the sum. */
+static rdk_real scores_to_weights(size_t n, rdk_real max, rdk_real *s)
+{
+    vreal sum = v_set(0);
+    for (size_t j = 0; j < n; j += LANES) {
+        vreal w = v_visible(v_exp(v_load(s + j) - max), j, n, 0);
+        v_store(s + j, w);
+        sum += w;
+    }
+    return v_sum(sum);
+}
+
+/* Takes n scores of row r into its state, and turns them into weights. */
+static void forward_row(const forward_head *f, const score_block *at, size_t r, forward_rows *state)
+{
+    size_t n = block_visible(at, r);
+    rdk_real *s = f->scores + r * BLOCK, kept[BLOCK];
+    rdk_real max = scores_largest(n, s);
+    if (at->j > 0) max = max > state->max[r] ? max : state->max[r];
+    if (f->rows) memcpy(kept, s, BLOCK * sizeof *s);
+    rdk_real sum = scores_to_weights(n, max, s);
+    if (f->rows) stats_add(&state->stats[r], n, kept, s, max);
+    if (at->j > 0) {
+        rdk_real shrink = v_exp(v_set(state->max[r] - max))[0];
+        if (max > state->max[r]) scale_row(f->shape->d_v, shrink, f->o + (at->i + r) * f->ld_v);
+        sum += shrink * state->sum[r];
+    }
+    state->max[r] = max;
+    state->sum[r] = sum;
+    if (f->shape->dropout > 0) {
+        rdk_real keep[BLOCK];
+        attention_keep(f->shape, f->index + at->i + r, at->j, n, keep);
+        for (size_t j = 0; j < n; j++) s[j] *= keep[j];
+    }
+}
+
+/* One block of queries against all the keys it sees. */
+static void forward_queries(const forward_head *f, size_t i)
+{
+    const rdk_attention_shape *s = f->shape;
+    forward_rows state;
+    if (f->rows) memset(state.stats, 0, sizeof state.stats);
+    rdk_real *o = f->o + i * f->ld_v;
+    size_t end = s->causal ? i + 1 : f->len, rows = 0;
+    for (size_t j = 0; j < end; j += BLOCK) {
+        const score_block at = block_at(s, f->len, i, j);
+        rows = at.rows;
+        block_dots(&at, s->d_k, f->q + i * f->ld_qk, f->ld_qk, f->k_panels + j * s->d_k, f->scores);
+        attention_scale(s, at.rows, at.keys, f->scores);
+        for (size_t r = 0; r < at.rows; r++) forward_row(f, &at, r, &state);
+        size_t ld = f->ld_v;
+        const rdk_real *v = block_whole_rows(at.keys, s->d_v, f->v + j * ld, &ld, f->v_room);
+        block_product(&at, s->d_v, f->scores, v, ld, o, f->ld_v, j > 0);
+    }
+    for (size_t r = 0; r < rows; r++) {
+        rdk_real inverse = 1 / state.sum[r];
+        scale_row(s->d_v, inverse, o + r * f->ld_v);
+        f->row_max[i + r] = state.max[r];
+        f->row_inv[i + r] = inverse;
+        if (f->rows) f->rows[i + r] = stats_row(&state.stats[r]);
+    }
+}
+
+static void forward_one(const forward_head *f)
+{
+    const rdk_attention_shape *s = f->shape;
+    block_pack(f->len, s->d_k, f->k, f->ld_qk, f->k_panels);
+    for (size_t i = 0; i < f->len; i += BLOCK) forward_queries(f, i);
+    for (size_t i = f->len; i < s->len; i++) { /* padding sees nothing */
+        memset(f->o + i * f->ld_v, 0, s->d_v * sizeof *f->o);
+        f->row_max[i] = f->row_inv[i] = 0;
+        if (f->rows) f->rows[i] = (rdk_attention_row){0};
+    }
+}
+
+static void attention(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
+                      const rdk_real *v, rdk_real *o, rdk_real *row_max, rdk_real *row_inv,
+                      rdk_attention_row *rows, rdk_real *scratch)
+{
+    const size_t room = rdk_attention_scratch(s->len, s->d_k, s->d_v);
+    const size_t ld_qk = s->heads * s->d_k, ld_v = s->heads * s->d_v;
+    RDK_PARALLEL_FOR_UNEVEN_IF(s->batch * s->heads * s->len * s->len > SERIAL_SCORES)
+    for (size_t bh = 0; bh < s->batch * s->heads; bh++) {
+        size_t b = bh / s->heads, h = bh % s->heads;
+        size_t at_qk = b * s->len * ld_qk + h * s->d_k, at_v = b * s->len * ld_v + h * s->d_v;
+        rdk_real *scores = scratch + (size_t)rdk_thread_index() * room;
+        rdk_real *v_room = scores + scores_size();
+        const forward_head f = {
+            .shape = s,
+            .q = q + at_qk,
+            .k = k + at_qk,
+            .v = v + at_v,
+            .o = o + at_v,
+            .ld_qk = ld_qk,
+            .ld_v = ld_v,
+            .index = bh * s->len,
+            .len = attention_length(s, b),
+            .row_max = row_max + bh * s->len,
+            .row_inv = row_inv + bh * s->len,
+            .rows = rows ? rows + bh * s->len : NULL,
+            .scores = scores,
+            .v_room = v_room,
+            .k_panels = v_room + rows_size(s->d_v),
+        };
+        forward_one(&f);
+    }
+}

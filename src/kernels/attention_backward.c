@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * Gradients of attention. A block of queries meets all its keys; p = exp(s - max) / sum is computed
+ * again, and with u = dO . v (times the mask of dropout, which is drawn again):
+ *
+ *     ds_j = p_j (u_j - D)    D = sum_j p_j u_j
+ *     dq_i += c sum_j ds_ij k_j    dk_j += c sum_i ds_ij q_i    dv_j += sum_i p_ij dO_i
+ *
+ * D equals dO . o, but is not taken from there: in a saturated row p is 1 at the largest score, u -
+ * D a small difference of large numbers there, and the rounding of o would be all that is left of
+ * it. Counting u from its value at the largest score makes that difference exact: a row's gradient
+ * is right relative to itself, however small, and 0 where there is one key. Invariants: those of
+ * attention_block.h; each (b, h) is computed by one thread, queries in order, so that dk and dv
+ * have one writer. Rows of padding are not read. Read next: attention_stats.h. */
+#include "attention_block.h"
+#include "attention_stats.h"
+#include "base/parallel.h"
+
+/* One (b, h); see forward_head. */
+typedef struct backward_head {
+    const rdk_attention_shape *shape;
+    const rdk_real *q, *k, *v, *dout;
+    rdk_real *dq, *dk, *dv; /* each may be NULL */
+    size_t ld_qk, ld_v;
+    size_t index, len;
+    const rdk_real *row_max, *row_inv;
+    rdk_attention_row *rows; /* or NULL */
+    /* scratch; the first four hold one block after the other */
+    rdk_real *weights, *gradients, *keep, *scores;
+    rdk_real *k_panels, *v_panels, *k_room, *q_room, *dout_room;
+} backward_head;
+
+/* Row r in block j / BLOCK of a strip of blocks. */
+static inline rdk_real *strip_row(rdk_real *strip, size_t j, size_t r)
+{
+    return strip + j * BLOCK + r * BLOCK;
+}
+
+/* Scores to p, dO . v to u; returns u at the largest score, or -inf where that is elsewhere. */
+static rdk_real backward_weights(const backward_head *f, const score_block *at, size_t r)
+{
+    size_t n = block_visible(at, r), i = at->i + r;
+    rdk_real *s = strip_row(f->weights, at->j, r), *u = strip_row(f->gradients, at->j, r);
+    rdk_real *keep = strip_row(f->keep, at->j, r);
+    const rdk_real max = f->row_max[i], inverse = f->row_inv[i];
+    const bool drops = f->shape->dropout > 0;
+    if (drops) attention_keep(f->shape, f->index + i, at->j, n, keep);
+    vreal origin = v_set(-INFINITY);
+    for (size_t j = 0; j < n; j += LANES) {
+        vreal score = v_visible(v_load(s + j), j, n, -INFINITY), x = v_load(u + j);
+        if (drops) x *= v_load(keep + j);
+        v_store(u + j, x);
+        v_store(s + j, v_exp(score - max) * inverse);
+        origin = v_max(origin, v_select(score == max, x, v_set(-INFINITY)));
+    }
+    return v_hmax(origin);
+}
+
+/* The block's part of sum p (u - origin), which replaces u. */
+static rdk_real backward_mean(const backward_head *f, const score_block *at, size_t r,
+                              rdk_real origin)
+{
+    size_t n = block_visible(at, r);
+    rdk_real *p = strip_row(f->weights, at->j, r), *u = strip_row(f->gradients, at->j, r);
+    vreal sum = v_set(0);
+    for (size_t j = 0; j < n; j += LANES) {
+        vreal x = v_load(u + j) - origin;
+        v_store(u + j, x);
+        sum += v_visible(v_load(p + j) * x, j, n, 0);
+    }
+    return v_sum(sum);
+}
+
+/* u to ds, p to what multiplies v. */
+static void backward_gradient(const backward_head *f, const score_block *at, size_t r,
+                              rdk_real mean)
+{
+    size_t n = block_visible(at, r);
+    rdk_real *p = strip_row(f->weights, at->j, r), *ds = strip_row(f->gradients, at->j, r);
+    const rdk_real *keep = strip_row(f->keep, at->j, r);
+    const bool drops = f->shape->dropout > 0;
+    for (size_t j = 0; j < n; j += LANES) {
+        vreal w = v_load(p + j);
+        v_store(ds + j, w * (v_load(ds + j) - mean));
+        if (drops) v_store(p + j, w * v_load(keep + j));
+    }
+}
+/* The rows of a block of queries: from scores and dO . v in the strips to weights and ds. */
+static void backward_row(const backward_head *f, size_t i, size_t r, size_t end)
+{
+    const rdk_attention_shape *s = f->shape;
+    rdk_real origin = -INFINITY, mean = 0;
+    for (size_t j = 0; j < end; j += BLOCK) {
+        const score_block at = block_at(s, f->len, i, j);
+        rdk_real here = backward_weights(f, &at, r);
+        origin = here > origin ? here : origin;
+    }
+    for (size_t j = 0; j < end; j += BLOCK) {
+        const score_block at = block_at(s, f->len, i, j);
+        mean += backward_mean(f, &at, r, origin);
+    }
+    for (size_t j = 0; j < end; j += BLOCK) {
+        const score_block at = block_at(s, f->len, i, j);
+        backward_gradient(f, &at, r, mean);
+        if (f->rows)
+            stats_add_gradient(&f->rows[i + r], block_visible(&at, r), f->row_max[i + r],
+                               strip_row(f->scores, j, r), strip_row(f->gradients, j, r));
+    }
+}
+
+static void backward_scores(const backward_head *f, const score_block *at)
+{
+    const rdk_attention_shape *s = f->shape;
+    rdk_real *scores = strip_row(f->weights, at->j, 0);
+    block_dots(at, s->d_k, f->q + at->i * f->ld_qk, f->ld_qk, f->k_panels + at->j * s->d_k, scores);
+    attention_scale(s, at->rows, at->keys, scores);
+    if (f->rows) memcpy(strip_row(f->scores, at->j, 0), scores, scores_size() * sizeof *scores);
+    block_dots(at, s->d_v, f->dout + at->i * f->ld_v, f->ld_v, f->v_panels + at->j * s->d_v,
+               strip_row(f->gradients, at->j, 0));
+}
+
+static void backward_products(const backward_head *f, const score_block *at)
+{
+    const rdk_attention_shape *s = f->shape;
+    const rdk_real *w = strip_row(f->weights, at->j, 0);
+    rdk_real *ds = strip_row(f->gradients, at->j, 0);
+    const size_t i_qk = at->i * f->ld_qk, j_qk = at->j * f->ld_qk;
+    size_t ld_q = f->ld_qk, ld_k = f->ld_qk, ld_dout = f->ld_v;
+    attention_scale(s, at->rows, at->keys, ds);
+    if (f->dq) {
+        const rdk_real *k = block_whole_rows(at->keys, s->d_k, f->k + j_qk, &ld_k, f->k_room);
+        block_product(at, s->d_k, ds, k, ld_k, f->dq + i_qk, f->ld_qk, true);
+    }
+    if (f->dk) {
+        const rdk_real *q = block_whole_rows(at->rows, s->d_k, f->q + i_qk, &ld_q, f->q_room);
+        block_product_transposed(at, s->d_k, ds, q, ld_q, f->dk + j_qk, f->ld_qk);
+    }
+    if (f->dv) {
+        const rdk_real *dout =
+            block_whole_rows(at->rows, s->d_v, f->dout + at->i * f->ld_v, &ld_dout, f->dout_room);
+        block_product_transposed(at, s->d_v, w, dout, ld_dout, f->dv + at->j * f->ld_v, f->ld_v);
+    }
+}
+
+static void backward_one(const backward_head *f)
+{
+    const rdk_attention_shape *s = f->shape;
+    block_pack(f->len, s->d_k, f->k, f->ld_qk, f->k_panels);
+    block_pack(f->len, s->d_v, f->v, f->ld_v, f->v_panels);
+    for (size_t i = 0; i < f->len && f->rows; i++) f->rows[i].ds_norm = f->rows[i].s_ds = 0;
+    for (size_t i = 0; i < f->len; i += BLOCK) {
+        size_t end = s->causal ? i + 1 : f->len;
+        for (size_t j = 0; j < end; j += BLOCK) {
+            const score_block at = block_at(s, f->len, i, j);
+            backward_scores(f, &at);
+        }
+        for (size_t r = 0; r < BLOCK && i + r < f->len; r++) backward_row(f, i, r, end);
+        for (size_t j = 0; j < end; j += BLOCK) {
+            const score_block at = block_at(s, f->len, i, j);
+            backward_products(f, &at);
+        }
+    }
+}
+
+static void backward_scratch(backward_head *f, rdk_real *scratch)
+{
+    const rdk_attention_shape *s = f->shape;
+    f->weights = scratch;
+    f->gradients = f->weights + strip_size(s->len);
+    f->keep = f->gradients + strip_size(s->len);
+    f->scores = f->keep + strip_size(s->len);
+    f->k_panels = f->scores + strip_size(s->len);
+    f->v_panels = f->k_panels + panels_size(s->len, s->d_k);
+    f->k_room = f->v_panels + panels_size(s->len, s->d_v);
+    f->q_room = f->k_room + rows_size(s->d_k);
+    f->dout_room = f->q_room + rows_size(s->d_k);
+}
+
+static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
+                               const rdk_real *v, const rdk_real *o, const rdk_real *dout,
+                               const rdk_real *row_max, const rdk_real *row_inv, rdk_real *dq,
+                               rdk_real *dk, rdk_real *dv, rdk_attention_row *rows,
+                               rdk_real *scratch)
+{
+    (void)o; /* see the head of this file */
+    const size_t room = rdk_attention_scratch(s->len, s->d_k, s->d_v);
+    const size_t ld_qk = s->heads * s->d_k, ld_v = s->heads * s->d_v;
+    RDK_PARALLEL_FOR_UNEVEN_IF(s->batch * s->heads * s->len * s->len > SERIAL_SCORES)
+    for (size_t bh = 0; bh < s->batch * s->heads; bh++) {
+        size_t b = bh / s->heads, h = bh % s->heads;
+        size_t at_qk = b * s->len * ld_qk + h * s->d_k, at_v = b * s->len * ld_v + h * s->d_v;
+        backward_head f = {
+            .shape = s,
+            .q = q + at_qk,
+            .k = k + at_qk,
+            .v = v + at_v,
+            .dout = dout + at_v,
+            .dq = dq ? dq + at_qk : NULL,
+            .dk = dk ? dk + at_qk : NULL,
+            .dv = dv ? dv + at_v : NULL,
+            .ld_qk = ld_qk,
+            .ld_v = ld_v,
+            .index = bh * s->len,
+            .len = attention_length(s, b),
+            .row_max = row_max + bh * s->len,
+            .row_inv = row_inv + bh * s->len,
+            .rows = rows ? rows + bh * s->len : NULL,
+        };
+        backward_scratch(&f, scratch + (size_t)rdk_thread_index() * room);
+        backward_one(&f);
+    }
+}

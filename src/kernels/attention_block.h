@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ * What attention and its backward share: one BLOCK x BLOCK piece of the matrix of scores, its
+ * products, the scale, the dropout mask.
+ *
+ * Invariant: a hidden key is excluded, never weighted by 0. On the diagonal of a causal matrix the
+ * sums of a row end at its own key, so that NaN or inf in what it must not see cannot reach it; and
+ * a row's sums run over its keys in order, whatever lies beyond them, so that its bits depend on
+ * what it sees alone.
+ * Read next: attention.c. */
+#ifndef RDK_ATTENTION_BLOCK_H
+#define RDK_ATTENTION_BLOCK_H
+
+#include "attention_scratch.h"
+#include "kernels.h"
+#include "pack.h"
+
+/* Tiles on the diagonal are low: the triangle at their end is computed row by row. */
+enum { DIAGONAL_ROWS = 4 };
+
+/* One block: queries i .. i + rows - 1, keys j .. j + keys - 1; on the diagonal row r sees keys
+ * 0 .. r of it. */
+typedef struct score_block {
+    size_t i, rows, j, keys;
+    bool diagonal;
+} score_block;
+
+static inline score_block block_at(const rdk_attention_shape *s, size_t len, size_t i, size_t j)
+{
+    return (score_block){i, len - i < BLOCK ? len - i : BLOCK, j, len - j < BLOCK ? len - j : BLOCK,
+                         s->causal && i == j};
+}
+
+static inline size_t block_visible(const score_block *at, size_t r)
+{
+    return at->diagonal ? r + 1 : at->keys;
+}
+
+/* Real tokens of sequence b. */
+static inline size_t attention_length(const rdk_attention_shape *s, size_t b)
+{
+    return s->lengths ? (size_t)s->lengths[b] : s->len;
+}
+
+/* x where lane l of the vector at column j is one of the n visible, else `hidden`. */
+static inline vreal v_visible(vreal x, size_t j, size_t n, rdk_real hidden)
+{
+    vint lane;
+    for (int l = 0; l < LANES; l++) lane[l] = l;
+    int left_over = (int)n - (int)j;
+    return v_select(lane < left_over, x, v_set(hidden));
+}
+
+/* THE multiplication by the scale: of q.k to the score and, on the way back, of the gradient at the
+ * score to that at q.k. It is rounded on its own: fused into the difference to the row's maximum it
+ * would give other scores than those whose maximum was taken. */
+static void attention_scale(const rdk_attention_shape *s, size_t rows, size_t keys, rdk_real *x)
+{
+    const vreal scale = v_set((rdk_real)s->scale);
+    for (size_t r = 0; r < rows; r++, x += BLOCK)
+        for (size_t j = 0; j < keys; j += LANES) v_store(x + j, scale * v_load(x + j));
+}
+
+/* Panels of the transposed rows of a block: panel of column j at `panels + j * d`. */
+static void block_pack(size_t rows, size_t d, const rdk_real *x, size_t ld, rdk_real *panels)
+{
+    for (size_t j = 0; j < rows; j += TILE_COLS) {
+        size_t cols = rows - j < TILE_COLS ? rows - j : TILE_COLS;
+        pack_transposed(d, cols, x + j * ld, ld, panels + j * d);
+    }
+}
+
+/* out[r][j] = x[r] . y[j], y as panels. Some hidden elements are computed too: they are not used.
+ */
+static void block_dots(const score_block *at, size_t d, const rdk_real *x, size_t ldx,
+                       const rdk_real *panels, rdk_real *out)
+{
+    size_t count = pieces(at->rows, TILE_ROWS);
+    for (size_t t = 0; t < count; t++) {
+        size_t i = piece_begin(at->rows, count, t), i_end = piece_begin(at->rows, count, t + 1);
+        size_t keys = rounded_up(block_visible(at, i_end - 1), LANES);
+        for (size_t j = 0; j < keys; j += TILE_COLS) {
+            size_t cols = keys - j < TILE_COLS ? LANES : TILE_COLS;
+            tile(i_end - i, cols, d, (tile_left){x + i * ldx, ldx, false}, panels + j * d,
+                 TILE_COLS, out + i * BLOCK + j, BLOCK, false);
+        }
+    }
+}
+
+/* Tiles that take whole vectors from rows of `cols` elements: rows that end within one are copied.
+ */
+static const rdk_real *block_whole_rows(size_t rows, size_t cols, const rdk_real *x, size_t *ld,
+                                        rdk_real *room)
+{
+    if (cols % LANES == 0) return x;
+    size_t width = rounded_up(cols, LANES);
+    for (size_t r = 0; r < rows; r++) {
+        memcpy(room + r * width, x + r * *ld, cols * sizeof *x);
+        memset(room + r * width + cols, 0, (width - cols) * sizeof *x);
+    }
+    *ld = width;
+    return room;
+}
+
+static inline void add_row(size_t n, rdk_real a, const rdk_real *x, rdk_real *y)
+{
+    size_t j = 0;
+    for (; j + LANES <= n; j += LANES) v_store(y + j, v_load(y + j) + v_set(a) * v_load(x + j));
+    for (; j < n; j++) y[j] += a * x[j];
+}
+
+/* y[r] (+)= sum of w[r][j] x[j] over the keys j that r sees */
+static void block_product(const score_block *at, size_t d, const rdk_real *w, const rdk_real *x,
+                          size_t ldx, rdk_real *y, size_t ldy, bool add)
+{
+    size_t count = pieces(at->rows, at->diagonal ? DIAGONAL_ROWS : TILE_ROWS);
+    for (size_t t = 0; t < count; t++) {
+        size_t i = piece_begin(at->rows, count, t), i_end = piece_begin(at->rows, count, t + 1);
+        for (size_t c = 0; c < d; c += TILE_COLS)
+            tile(i_end - i, d - c < TILE_COLS ? d - c : TILE_COLS, block_visible(at, i),
+                 (tile_left){w + i * BLOCK, BLOCK, false}, x + c, ldx, y + i * ldy + c, ldy, add);
+        for (size_t r = i + 1; r < i_end; r++)
+            for (size_t j = block_visible(at, i); j < block_visible(at, r); j++)
+                add_row(d, w[r * BLOCK + j], x + j * ldx, y + r * ldy);
+    }
+}
+
+/* y[j] += sum of w[r][j] x[r] over the queries r that see j */
+static void block_product_transposed(const score_block *at, size_t d, const rdk_real *w,
+                                     const rdk_real *x, size_t ldx, rdk_real *y, size_t ldy)
+{
+    size_t count = pieces(at->keys, at->diagonal ? DIAGONAL_ROWS : TILE_ROWS);
+    for (size_t t = 0; t < count; t++) {
+        size_t j = piece_begin(at->keys, count, t), j_end = piece_begin(at->keys, count, t + 1);
+        size_t all_see = at->diagonal ? j_end - 1 : 0; /* from this query on */
+        for (size_t r = j; r < all_see; r++)
+            for (size_t k = j; k <= r; k++) add_row(d, w[r * BLOCK + k], x + r * ldx, y + k * ldy);
+        for (size_t c = 0; c < d; c += TILE_COLS)
+            tile(j_end - j, d - c < TILE_COLS ? d - c : TILE_COLS, at->rows - all_see,
+                 (tile_left){w + all_see * BLOCK + j, BLOCK, true}, x + all_see * ldx + c, ldx,
+                 y + j * ldy + c, ldy, true);
+    }
+}
+
+/* What dropout multiplies p with: keep[r], for the keys j .. j + n - 1 of a row; row counts all
+ * rows of the call. */
+static void attention_keep(const rdk_attention_shape *s, size_t row, size_t j, size_t n,
+                           rdk_real keep[BLOCK])
+{
+    static const double two_to_32 = 4294967296.0;
+    const double dropped = s->dropout * two_to_32;
+    const rdk_real kept = (rdk_real)(1 / (1 - s->dropout));
+    enum { DRAW_WORDS = 4 };
+    for (size_t k = 0; k < n; k += DRAW_WORDS) {
+        uint32_t word[DRAW_WORDS];
+        rdk_random_block(s->stream, row, (uint32_t)((j + k) / DRAW_WORDS), word);
+        for (size_t l = 0; l < DRAW_WORDS; l++) keep[k + l] = word[l] >= dropped ? kept : 0;
+    }
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ * What is measured of one row of scores, key block by key block, beside the pass that computes it.
+ *
+ * With w = exp(s - m), m the largest score so far: R = sum w, A = sum w (s - m), B2 = sum w^2,
+ * B3 = sum w^3, each without the largest element (whose w is 1), so that 1 - p_max = R / (1 + R)
+ * and the entropy log1p(R) - A / (1 + R) are exact however small they are. When the maximum moves
+ * by d = m_old - m_new < 0, with a = exp(d), the old one joins the sums:
+ *
+ *     A = a (A + (R + 1) d)    R = a (R + 1)    B2 = a^2 (B2 + 1)    B3 = a^3 (B3 + 1)
+ *
+ * Mean and variance of s are merged from those of the blocks (Chan, Golub and LeVeque 1979).
+ * Invariant: nothing here changes what attention computes.
+ * Read next: attention.c; src/probe/row.c for what becomes of the sums. */
+#ifndef RDK_ATTENTION_STATS_H
+#define RDK_ATTENTION_STATS_H
+
+#include "attention_block.h"
+
+typedef struct row_stats {
+    size_t n;
+    double max, min, mean, squares; /* squares: sum of (s - mean)^2 */
+    double r, a, b2, b3;
+} row_stats;
+
+static void stats_raise_max(row_stats *t, double max)
+{
+    double d = t->max - max, a = exp(d);
+    t->a = a * (t->a + (t->r + 1) * d);
+    t->r = a * (t->r + 1);
+    t->b2 = a * a * (t->b2 + 1);
+    t->b3 = a * a * a * (t->b3 + 1);
+    t->max = max;
+}
+
+/* Adds the sums over a block; w[j] = exp(s[j] - t->max), the largest element's w set to 0. */
+static void stats_add_weights(row_stats *t, size_t n, const rdk_real *s, const rdk_real *w)
+{
+    const rdk_real max = (rdk_real)t->max;
+    vreal low = v_set(max), r = v_set(0), a = v_set(0), b2 = v_set(0), b3 = v_set(0);
+    for (size_t j = 0; j < n; j += LANES) {
+        vreal x = v_visible(v_load(w + j), j, n, 0);
+        vreal score = v_visible(v_load(s + j), j, n, max), d = score - max;
+        low = v_min(low, score);
+        r += x;
+        a += x * d;
+        b2 += x * x;
+        b3 += x * x * x;
+    }
+    t->min = fmin(t->min, -(double)v_hmax(-low));
+    t->r += (double)v_sum(r);
+    t->a += (double)v_sum(a);
+    t->b2 += (double)v_sum(b2);
+    t->b3 += (double)v_sum(b3);
+}
+
+/* Sum of (s - origin), and of its square in *squares. */
+static double stats_sums_about(rdk_real origin, size_t n, const rdk_real *s, double *squares)
+{
+    vreal sum = v_set(0), sum2 = v_set(0);
+    for (size_t j = 0; j < n; j += LANES) {
+        vreal d = v_visible(v_load(s + j), j, n, origin) - origin;
+        sum += d;
+        sum2 += d * d;
+    }
+    *squares = (double)v_sum(sum2);
+    return (double)v_sum(sum);
+}
+
+static void stats_add_moments(row_stats *t, size_t n, const rdk_real *s)
+{
+    /* First the mean, about a score of the block; then both sums about that mean. */
+    double squares, count = (double)n;
+    rdk_real origin = s[0];
+    origin += (rdk_real)(stats_sums_about(origin, n, s, &squares) / count);
+    double sum = stats_sums_about(origin, n, s, &squares);
+    double mean = (double)origin + sum / count, all = count + (double)t->n;
+    double apart = mean - t->mean;
+    t->squares += squares - sum * sum / count + apart * apart * count * (double)t->n / all;
+    t->mean += apart * count / all;
+    t->n += n;
+}
+
+/* The keys of one block: s[j] their scores, w[j] = exp(s[j] - max) where max is the largest score
+ * of the row up to and including this block. n >= 1. w is as it was on return. */
+static void stats_add(row_stats *t, size_t n, const rdk_real *s, rdk_real *w, rdk_real max)
+{
+    bool first = t->n == 0, raised = !first && (double)max > t->max;
+    if (first) t->max = t->min = (double)max;
+    if (raised) stats_raise_max(t, (double)max);
+    size_t at = 0;
+    while (at < n && s[at] != max) at++;
+    bool holds_max = (first || raised) && at < n;
+    rdk_real one = holds_max ? w[at] : 0;
+    if (holds_max) w[at] = 0;
+    stats_add_weights(t, n, s, w);
+    if (holds_max) w[at] = one;
+    stats_add_moments(t, n, s);
+}
+
+static rdk_attention_row stats_row(const row_stats *t)
+{
+    return (rdk_attention_row){
+        .n = (int32_t)t->n,
+        .max = (rdk_real)t->max,
+        .abs_max = (rdk_real)fmax(fabs(t->max), fabs(t->min)),
+        .mean = (rdk_real)t->mean,
+        .variance = (rdk_real)(t->n ? t->squares / (double)t->n : 0),
+        .rest = (rdk_real)t->r,
+        .a = (rdk_real)t->a,
+        .b2 = (rdk_real)t->b2,
+        .b3 = (rdk_real)t->b3,
+    };
+}
+
+/* Backward: adds a block's gradients at the scores. In double, because in a saturated row their
+ * squares leave the range of a float; and with s counted from the row's largest score, which
+ * changes nothing, as the gradients of a row sum to 0, but leaves no large number to cancel. */
+static void stats_add_gradient(rdk_attention_row *row, size_t n, rdk_real max, const rdk_real *s,
+                               const rdk_real *ds)
+{
+    double squares = 0, products = 0;
+    for (size_t j = 0; j < n; j++) {
+        squares += (double)ds[j] * (double)ds[j];
+        products += ((double)s[j] - (double)max) * (double)ds[j];
+    }
+    row->ds_norm = (rdk_real)sqrt((double)row->ds_norm * (double)row->ds_norm + squares);
+    row->s_ds += (rdk_real)products;
+}
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ * Kernels that treat each element alone: functions with their derivatives, sums, products; and rows
+ * added to or summed into one row.
+ *
+ * Invariant: a kernel gives an element the same bits wherever it stands in the array, in whole
+ * vectors or in the tail. NaN in gives NaN out; an infinity goes where the formula sends it.
+ * Read next: vector.h (exp, tanh), rows.c. */
+#include "chunks.h"
+#include "kernels.h"
+#include "vector.h"
+
+/* ---- the functions -------------------------------------------------------------------------- */
+
+/* gelu_tanh(x) = x sigmoid(2u), u = sqrt(2/pi) (x + cubic x^3): Hendrycks and Gimpel 2016, section
+ * 2, by (1 + tanh u) / 2 = sigmoid(2u). */
+static const rdk_real gelu_rate = (rdk_real)1.5957691216057308; /* 2 sqrt(2/pi) */
+static const rdk_real gelu_cubic = (rdk_real)0.044715;
+static const rdk_real root_half = (rdk_real)0.70710678118654752;
+static const rdk_real normal_peak = (rdk_real)0.39894228040143268; /* 1 / sqrt(2 pi) */
+
+static inline vreal v_log(vreal x)
+{
+    for (int l = 0; l < LANES; l++) x[l] = r_log(x[l]);
+    return x;
+}
+
+static inline vreal v_relu(vreal x)
+{
+    return v_select(x <= 0, v_set(0), x);
+}
+
+/* The normal distribution function, by erfc: no cancellation on the left. */
+static inline vreal v_normal_cdf(vreal x)
+{
+    for (int l = 0; l < LANES; l++) x[l] = r_erfc(-root_half * x[l]) / 2;
+    return x;
+}
+
+static inline vreal v_gelu(vreal x)
+{
+    return x * v_normal_cdf(x);
+}
+
+static inline vreal v_gelu_tanh(vreal x)
+{
+    return x * v_sigmoid(gelu_rate * (x + gelu_cubic * (x * x * x)));
+}
+
+static inline vreal v_silu(vreal x)
+{
+    return x * v_sigmoid(x);
+}
+
+/* ---- dy f'(x), from x, y = f(x) and dy ------------------------------------------------------ */
+
+static inline vreal exp_slope(vreal x, vreal y, vreal dy)
+{
+    (void)x;
+    return dy * y;
+}
+
+static inline vreal log_slope(vreal x, vreal y, vreal dy)
+{
+    (void)y;
+    return dy / x;
+}
+
+static inline vreal tanh_slope(vreal x, vreal y, vreal dy)
+{
+    (void)x;
+    return dy * ((1 - y) * (1 + y));
+}
+
+static inline vreal relu_slope(vreal x, vreal y, vreal dy)
+{
+    (void)y;
+    return v_select(x <= 0, v_set(0), dy);
+}
+
+static inline vreal gelu_exact_slope(vreal x, vreal y, vreal dy)
+{
+    (void)y;
+    vreal density = normal_peak * v_exp(x * x * (rdk_real)-0.5);
+    return dy * (v_normal_cdf(x) + x * density);
+}
+
+/* d/dx (x s), s = sigmoid(u): s + x s (1 - s) u'. With e = exp(-u): 1 - s = e s, without
+ * cancellation. x is held where e is finite; beyond, s is 0 or 1 to the last digit. */
+static inline vreal logistic_slope(vreal x, vreal u, vreal du)
+{
+    vreal e = v_exp(-u), s = 1 / (1 + e);
+    return s + x * s * (e * s) * du;
+}
+
+static inline vreal v_hold(vreal x, rdk_real bound)
+{
+    return v_min(v_set(bound), v_max(v_set(-bound), x));
+}
+
+static inline vreal gelu_tanh_slope(vreal x, vreal y, vreal dy)
+{
+    (void)y;
+    static const rdk_real bound = 10; /* u = -87 there */
+    x = v_hold(x, bound);
+    vreal square = x * x;
+    vreal u = gelu_rate * x * (1 + gelu_cubic * square);
+    return dy * logistic_slope(x, u, gelu_rate * (1 + 3 * gelu_cubic * square));
+}
+
+static inline vreal silu_slope(vreal x, vreal y, vreal dy)
+{
+    (void)y;
+    static const rdk_real bound = 87;
+    x = v_hold(x, bound);
+    return dy * logistic_slope(x, x, v_set(1));
+}
+
+/* ---- over arrays ---------------------------------------------------------------------------- */
+
+static inline void map_range(vreal (*f)(vreal), size_t n, const rdk_real *x, rdk_real *y)
+{
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) v_store(y + i, f(v_load(x + i)));
+    if (i < n) v_store_n(y + i, n - i, f(v_load_n(x + i, n - i)));
+}
+
+static void map_chunk(rdk_map f, size_t n, const rdk_real *x, rdk_real *y)
+{
+    switch (f) {
+    case RDK_MAP_EXP:
+        map_range(v_exp, n, x, y);
+        break;
+    case RDK_MAP_LOG:
+        map_range(v_log, n, x, y);
+        break;
+    case RDK_MAP_TANH:
+        map_range(v_tanh, n, x, y);
+        break;
+    case RDK_MAP_RELU:
+        map_range(v_relu, n, x, y);
+        break;
+    case RDK_MAP_GELU:
+        map_range(v_gelu, n, x, y);
+        break;
+    case RDK_MAP_GELU_TANH:
+        map_range(v_gelu_tanh, n, x, y);
+        break;
+    case RDK_MAP_SILU:
+        map_range(v_silu, n, x, y);
+        break;
+    }
+}
+
+static void map(rdk_map f, size_t n, const rdk_real *x, rdk_real *y)
+{
+    size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT), count = chunk_count(n, size);
+    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
+    for (size_t c = 0; c < count; c++) {
+        map_chunk(f, chunk_length(n, size, c), x + c * size, y + c * size);
+    }
+}
+
+static inline void slope_range(vreal (*f)(vreal, vreal, vreal), size_t n, const rdk_real *x,
+                               const rdk_real *y, const rdk_real *dy, rdk_real *dx)
+{
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        v_store(dx + i, v_load(dx + i) + f(v_load(x + i), v_load(y + i), v_load(dy + i)));
+    }
+    if (i < n) {
+        size_t rest = n - i;
+        vreal slope = f(v_load_n(x + i, rest), v_load_n(y + i, rest), v_load_n(dy + i, rest));
+        v_store_n(dx + i, rest, v_load_n(dx + i, rest) + slope);
+    }
+}
+
+static void slope_chunk(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
+                        const rdk_real *dy, rdk_real *dx)
+{
+    switch (f) {
+    case RDK_MAP_EXP:
+        slope_range(exp_slope, n, x, y, dy, dx);
+        break;
+    case RDK_MAP_LOG:
+        slope_range(log_slope, n, x, y, dy, dx);
+        break;
+    case RDK_MAP_TANH:
+        slope_range(tanh_slope, n, x, y, dy, dx);
+        break;
+    case RDK_MAP_RELU:
+        slope_range(relu_slope, n, x, y, dy, dx);
+        break;
+    case RDK_MAP_GELU:
+        slope_range(gelu_exact_slope, n, x, y, dy, dx);
+        break;
+    case RDK_MAP_GELU_TANH:
+        slope_range(gelu_tanh_slope, n, x, y, dy, dx);
+        break;
+    case RDK_MAP_SILU:
+        slope_range(silu_slope, n, x, y, dy, dx);
+        break;
+    }
+}
+
+static void map_backward(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
+                         const rdk_real *dy, rdk_real *dx)
+{
+    size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT), count = chunk_count(n, size);
+    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
+    for (size_t c = 0; c < count; c++) {
+        size_t at = c * size;
+        slope_chunk(f, chunk_length(n, size, c), x + at, y + at, dy + at, dx + at);
+    }
+}
+
+/* The following loops are left to the compiler's own vectoriser. */
+
+static void add(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y)
+{
+    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
+    for (size_t i = 0; i < n; i++) y[i] = a[i] + b[i];
+}
+
+static void mul(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y)
+{
+    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
+    for (size_t i = 0; i < n; i++) y[i] = a[i] * b[i];
+}
+
+static void mul_add(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y)
+{
+    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
+    for (size_t i = 0; i < n; i++) y[i] += a[i] * b[i];
+}
+
+static void axpy(size_t n, rdk_real a, const rdk_real *x, rdk_real *y)
+{
+    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
+    for (size_t i = 0; i < n; i++) y[i] += a * x[i];
+}
+
+static void scale(size_t n, rdk_real a, const rdk_real *x, rdk_real *y)
+{
+    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
+    for (size_t i = 0; i < n; i++) y[i] = a * x[i];
+}
+
+/* ---- one row and many ----------------------------------------------------------------------- */
+
+static void add_rows(size_t rows, size_t cols, const rdk_real *b, rdk_real *y)
+{
+    RDK_PARALLEL_FOR_IF(rows * cols >= SERIAL_ELEMENTS)
+    for (size_t r = 0; r < rows; r++) {
+        rdk_real *row = y + r * cols;
+        for (size_t c = 0; c < cols; c++) row[c] += b[c];
+    }
+}
+
+/* y += sum of the rows of x for `width` <= LANES columns: groups of rows are summed, and the sums
+ * of groups in double, so that a long column loses no digits. */
+static inline void sum_columns(size_t rows, size_t cols, size_t width, const rdk_real *x,
+                               rdk_real *y)
+{
+    vsum total = {{0}, {0}};
+    for (size_t begin = 0; begin < rows; begin += SUMMED_ROWS) {
+        size_t end = rows - begin < SUMMED_ROWS ? rows : begin + SUMMED_ROWS;
+        vreal sum = v_set(0);
+        for (size_t r = begin; r < end; r++) {
+            const rdk_real *row = x + r * cols;
+            sum += width == LANES ? v_load(row) : v_load_n(row, width);
+        }
+        total = v_accumulate(total, sum);
+    }
+    v_store_n(y, width, v_narrow(v_accumulate(total, v_load_n(y, width))));
+}
+
+static void sum_rows(size_t rows, size_t cols, const rdk_real *x, rdk_real *y)
+{
+    RDK_PARALLEL_FOR_IF(rows * cols >= SERIAL_ELEMENTS)
+    for (size_t c = 0; c < cols; c += LANES) {
+        if (cols - c >= LANES) {
+            sum_columns(rows, cols, LANES, x + c, y + c);
+        } else {
+            sum_columns(rows, cols, cols - c, x + c, y + c);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * Rows looked up in a table, and the gradient added back into it.
+ *
+ * Invariant: backward adds the rows of one id in index order. Threads share the columns, not the
+ * rows, so that two rows with the same id never meet.
+ * Read next: elementwise.c (sum_rows works the same way). */
+#include "chunks.h"
+#include "kernels.h"
+#include "vector.h"
+
+enum { STRIP = 32 }; /* columns that one thread adds, over all rows */
+
+static void embedding(size_t rows, size_t d, const rdk_real *table, const int32_t *ids, rdk_real *y)
+{
+    if (d == 0) return;
+    RDK_PARALLEL_FOR_IF(rows * d >= SERIAL_ELEMENTS)
+    for (size_t r = 0; r < rows; r++) {
+        memcpy(y + r * d, table + (size_t)ids[r] * d, d * sizeof *y);
+    }
+}
+
+static void embedding_backward(size_t rows, size_t d, const int32_t *ids, const rdk_real *dy,
+                               rdk_real *dtable)
+{
+    RDK_PARALLEL_FOR_IF(rows * d >= SERIAL_ELEMENTS)
+    for (size_t begin = 0; begin < d; begin += STRIP) {
+        size_t end = d - begin < STRIP ? d : begin + STRIP;
+        for (size_t r = 0; r < rows; r++) {
+            rdk_real *sum = dtable + (size_t)ids[r] * d;
+            for (size_t c = begin; c < end; c++) sum[c] += dy[r * d + c];
+        }
+    }
+}

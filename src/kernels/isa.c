@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * All kernels for one instruction set, as one constant table. Compiled once for each:
+ * RDK_VECTOR_BYTES, RDK_ISA_NAME and RDK_ISA_TABLE come from the Makefile.
+ *
+ * Invariant: everything in the files included here is static, so that the copies do not meet.
+ * Read next: select.c, which chooses among the tables. */
+#include "kernels.h"
+
+#include "gemm.c"
+#include "elementwise.c"
+#include "rows.c"
+#include "norm.c"
+#include "embedding.c"
+#include "dropout.c"
+#include "rope.c"
+#include "attention.c"
+#include "attention_backward.c"
+#include "loss.c"
+#include "optim.c"
+
+#define TEXT_OF(name) #name
+#define TEXT(name)    TEXT_OF(name)
+
+extern const rdk_kernels RDK_ISA_TABLE;
+const rdk_kernels RDK_ISA_TABLE = {
+    .isa = TEXT(RDK_ISA_NAME),
+    .gemm = gemm,
+    .map = map,
+    .map_backward = map_backward,
+    .add = add,
+    .mul = mul,
+    .mul_add = mul_add,
+    .axpy = axpy,
+    .scale = scale,
+    .add_rows = add_rows,
+    .sum_rows = sum_rows,
+    .softmax = softmax,
+    .softmax_backward = softmax_backward,
+    .log_softmax = log_softmax,
+    .log_softmax_backward = log_softmax_backward,
+    .norm = norm,
+    .norm_backward = norm_backward,
+    .embedding = embedding,
+    .embedding_backward = embedding_backward,
+    .dropout = dropout,
+    .dropout_backward = dropout_backward,
+    .rope = rope,
+    .attention = attention,
+    .attention_backward = attention_backward,
+    .cross_entropy = cross_entropy,
+    .cross_entropy_backward = cross_entropy_backward,
+    .sum_squares = sum_squares,
+    .dot = dot,
+    .adamw = adamw,
+    .sgd = sgd,
+};

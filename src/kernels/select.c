@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * Which of the tables that isa.c was compiled into is used: the best that the processor can run, or
+ * the one that RDK_ISA names in the environment, if it can run that.
+ *
+ * Invariant: the choice is made once and holds for the whole process.
+ * Read next: isa.c. */
+#include "kernels.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention_scratch.h"
+
+extern const rdk_kernels rdk_kernels_base;
+#ifdef RDK_HAS_avx2
+extern const rdk_kernels rdk_kernels_avx2;
+#endif
+#ifdef RDK_HAS_avx512
+extern const rdk_kernels rdk_kernels_avx512;
+#endif
+
+enum { TABLES_MAX = 3 };
+
+/* What this processor can run, best first; returns how many. */
+static int runnable(const rdk_kernels *table[TABLES_MAX])
+{
+    int n = 0;
+#ifdef RDK_HAS_avx512
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        table[n++] = &rdk_kernels_avx512;
+#endif
+#ifdef RDK_HAS_avx2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        table[n++] = &rdk_kernels_avx2;
+#endif
+    table[n++] = &rdk_kernels_base;
+    return n;
+}
+
+const rdk_kernels *rdk_kernels_at(int i)
+{
+    const rdk_kernels *table[TABLES_MAX];
+    int n = runnable(table);
+    return i >= 0 && i < n ? table[i] : NULL;
+}
+
+static const rdk_kernels *chosen(void)
+{
+    const rdk_kernels *table[TABLES_MAX];
+    int n = runnable(table);
+    const char *name = getenv("RDK_ISA");
+    for (int i = 0; name && i < n; i++)
+        if (strcmp(name, table[i]->isa) == 0) return table[i];
+    return table[0];
+}
+
+const rdk_kernels *rdk_kernels_get(void)
+{
+    /* Remembered, so that a change of the environment changes nothing; threads that come here at
+     * once find the same. */
+    static _Atomic(const rdk_kernels *) remembered;
+    const rdk_kernels *k = atomic_load_explicit(&remembered, memory_order_acquire);
+    if (k) return k;
+    const rdk_kernels *none = NULL, *mine = chosen();
+    return atomic_compare_exchange_strong(&remembered, &none, mine) ? mine : none;
+}
+
+const char *rdk_isa(void)
+{
+    return rdk_kernels_get()->isa;
+}
+
+size_t rdk_attention_scratch(size_t len, size_t d_k, size_t d_v)
+{
+    return attention_scratch_size(len, d_k, d_v);
+}

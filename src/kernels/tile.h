@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ * The register tile: C (+)= A B for at most TILE_ROWS x TILE_COLS elements of C, whose sums stay in
+ * registers for the whole of k. GEMM and attention are built on it.
+ *
+ * Invariant: every element of C is one chain of multiply-adds in the order of p, begun at 0 or at
+ * the C that was there. So neither the shape of tiles nor the cutting of k changes a bit.
+ * Read next: gemm.c. */
+#ifndef RDK_TILE_H
+#define RDK_TILE_H
+
+#include "base/parallel.h"
+#include "vector.h"
+
+/* As many sums as the registers hold beside two vectors of B and an element of A: 32 registers with
+ * AVX-512, else 16, of which products take one more where multiply and add are not fused. */
+enum {
+    TILE_ROWS = RDK_VECTOR_BYTES >= 64   ? 12
+                : RDK_VECTOR_BYTES >= 32 ? 6
+                                         : 4,
+    TILE_COLS = 2 * LANES,
+    /* Steps ahead of which A is fetched if each step is on another line of the cache. */
+    PREFETCH = 16,
+};
+
+/* The left operand: element (r, p) is at[r * stride + p], or by_column at[r + p * stride]. */
+typedef struct tile_left {
+    const rdk_real *at;
+    size_t stride;
+    bool by_column;
+} tile_left;
+
+static inline tile_left tile_left_from(tile_left a, size_t r, size_t p)
+{
+    a.at += a.by_column ? r + p * a.stride : r * a.stride + p;
+    return a;
+}
+
+/* The loop. rows, vectors and by_column are constants where it is called, so that `sum` is nothing
+ * but registers. */
+static inline __attribute__((always_inline)) void
+tile_loop(const size_t rows, const size_t vectors, const bool by_column, size_t k, tile_left a,
+          const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add)
+{
+    vreal sum[TILE_ROWS][2];
+    RDK_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        RDK_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            sum[r][v] = add ? v_load(c + r * ldc + v * LANES) : v_set(0);
+    }
+    const rdk_real *x = a.at;
+    for (size_t p = 0; p < k; p++) {
+        vreal y[2];
+        RDK_UNROLL
+        for (size_t v = 0; v < vectors; v++) y[v] = v_load(b + v * LANES);
+        RDK_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            vreal element = v_set(x[by_column ? r : r * a.stride]);
+            RDK_UNROLL
+            for (size_t v = 0; v < vectors; v++) sum[r][v] += element * y[v];
+        }
+        if (by_column) __builtin_prefetch(x + PREFETCH * a.stride);
+        x += by_column ? a.stride : 1;
+        b += ldb;
+    }
+    RDK_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        RDK_UNROLL
+        for (size_t v = 0; v < vectors; v++) v_store(c + r * ldc + v * LANES, sum[r][v]);
+    }
+}
+
+#define TILE_CASE(n)                                                                               \
+    case n:                                                                                        \
+        tile_loop(n, vectors, by_column, k, a, b, ldb, c, ldc, add);                               \
+        break
+
+static inline __attribute__((always_inline)) void
+tile_rows(size_t rows, const size_t vectors, const bool by_column, size_t k, tile_left a,
+          const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add)
+{
+    switch (rows) {
+        TILE_CASE(1);
+        TILE_CASE(2);
+        TILE_CASE(3);
+        TILE_CASE(4);
+#if RDK_VECTOR_BYTES >= 32
+        TILE_CASE(5);
+        TILE_CASE(6);
+#endif
+#if RDK_VECTOR_BYTES >= 64
+        TILE_CASE(7);
+        TILE_CASE(8);
+        TILE_CASE(9);
+        TILE_CASE(10);
+        TILE_CASE(11);
+        TILE_CASE(12);
+#endif
+    }
+}
+#undef TILE_CASE
+
+/* C of `vectors` whole vectors. */
+static void tile_whole(size_t rows, size_t vectors, size_t k, tile_left a, const rdk_real *b,
+                       size_t ldb, rdk_real *c, size_t ldc, bool add)
+{
+    if (a.by_column && vectors == 2) tile_rows(rows, 2, true, k, a, b, ldb, c, ldc, add);
+    if (a.by_column && vectors == 1) tile_rows(rows, 1, true, k, a, b, ldb, c, ldc, add);
+    if (!a.by_column && vectors == 2) tile_rows(rows, 2, false, k, a, b, ldb, c, ldc, add);
+    if (!a.by_column && vectors == 1) tile_rows(rows, 1, false, k, a, b, ldb, c, ldc, add);
+}
+
+/* C[rows, cols] (+)= A[rows, k] B[k, cols]; rows <= TILE_ROWS, cols <= TILE_COLS.
+ * B is read by whole vectors, also where cols ends within one: there b must have that room. */
+static void tile(size_t rows, size_t cols, size_t k, tile_left a, const rdk_real *b, size_t ldb,
+                 rdk_real *c, size_t ldc, bool add)
+{
+    size_t vectors = cols > LANES ? 2 : 1;
+    if (cols == vectors * LANES) {
+        tile_whole(rows, vectors, k, a, b, ldb, c, ldc, add);
+        return;
+    }
+    rdk_real whole[TILE_ROWS * TILE_COLS] = {0};
+    if (add)
+        for (size_t r = 0; r < rows; r++)
+            memcpy(whole + r * TILE_COLS, c + r * ldc, cols * sizeof *c);
+    tile_whole(rows, vectors, k, a, b, ldb, whole, TILE_COLS, add);
+    for (size_t r = 0; r < rows; r++) memcpy(c + r * ldc, whole + r * TILE_COLS, cols * sizeof *c);
+}
+
+/* ---- cutting ----------------------------------------------------------------------------------
+ */
+
+static inline size_t pieces(size_t n, size_t largest)
+{
+    return n / largest + (n % largest != 0);
+}
+
+/* Where piece i begins if n is cut into `count` pieces as equal as can be (piece `count`: n). */
+static inline size_t piece_begin(size_t n, size_t count, size_t i)
+{
+    size_t longer = n % count;
+    return i * (n / count) + (i < longer ? i : longer);
+}
+
+#endif

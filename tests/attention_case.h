@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ * One call of the attention kernels with all its arrays, and the same computed plainly: every row's
+ * scores in double, softmax, sums.
+ * Invariant: the reference reads no hidden key and no row of padding. */
+#ifndef RDK_TEST_ATTENTION_CASE_H
+#define RDK_TEST_ATTENTION_CASE_H
+
+#include "kernels_support.h"
+
+enum { LONGEST = 320 };
+
+typedef struct attention_case {
+    rdk_attention_shape s;
+    size_t rows, n_qk, n_v; /* elements of [B, H, T], q, v */
+    rdk_real *q, *k, *v, *dout;
+    rdk_real *o, *row_max, *row_inv, *dq, *dk, *dv;
+    rdk_attention_row *measured; /* or NULL */
+} attention_case;
+
+static inline attention_case case_new(rdk_attention_shape s, double sd)
+{
+    ck_assert(s.len <= LONGEST);
+    attention_case c = {.s = s, .rows = s.batch * s.heads * s.len};
+    c.s.stream = (rdk_stream){7, RDK_FOR_DROPOUT, 3};
+    c.n_qk = c.rows * s.d_k, c.n_v = c.rows * s.d_v;
+    c.q = normals(c.n_qk, 0, sd, 1), c.k = normals(c.n_qk, 0, sd, 2);
+    c.v = normals(c.n_v, 0, 1, 3), c.dout = normals(c.n_v, 0, 1, 4);
+    c.o = array(c.n_v), c.row_max = array(c.rows), c.row_inv = array(c.rows);
+    c.dq = array(c.n_qk), c.dk = array(c.n_qk), c.dv = array(c.n_v);
+    return c;
+}
+
+static inline void case_measure(attention_case *c)
+{
+    c->measured = calloc(c->rows + 1, sizeof *c->measured);
+    ck_assert_ptr_nonnull(c->measured);
+}
+
+static inline void case_free(attention_case *c)
+{
+    rdk_real *all[] = {c->q,       c->k,       c->v,  c->dout, c->o,
+                       c->row_max, c->row_inv, c->dq, c->dk,   c->dv};
+    for (size_t i = 0; i < COUNT(all); i++) drop(all[i]);
+    free(c->measured);
+}
+
+/* The same operands, results not yet computed. */
+static inline attention_case case_copy(const attention_case *from)
+{
+    attention_case c = case_new(from->s, 1);
+    if (c.n_qk)
+        memcpy(c.q, from->q, c.n_qk * sizeof *c.q), memcpy(c.k, from->k, c.n_qk * sizeof *c.k);
+    if (c.n_v) memcpy(c.v, from->v, c.n_v * sizeof *c.v);
+    if (c.n_v) memcpy(c.dout, from->dout, c.n_v * sizeof *c.dout);
+    return c;
+}
+
+/* Scratch holds what an earlier use may have left there. */
+static inline rdk_real *case_scratch(const attention_case *c)
+{
+    size_t n = rdk_attention_scratch(c->s.len, c->s.d_k, c->s.d_v) * (size_t)rdk_threads();
+    rdk_real *p = rdk_alloc(n, sizeof *p, NULL);
+    for (size_t i = 0; i < n; i++) p[i] = NAN;
+    return p;
+}
+
+static inline void case_forward(const rdk_kernels *k, attention_case *c)
+{
+    rdk_real *scratch = case_scratch(c);
+    k->attention(&c->s, c->q, c->k, c->v, c->o, c->row_max, c->row_inv, c->measured, scratch);
+    rdk_free(scratch);
+}
+
+static inline void case_run(const rdk_kernels *k, attention_case *c)
+{
+    case_forward(k, c);
+    rdk_real *scratch = case_scratch(c);
+    k->attention_backward(&c->s, c->q, c->k, c->v, c->o, c->dout, c->row_max, c->row_inv, c->dq,
+                          c->dk, c->dv, c->measured, scratch);
+    rdk_free(scratch);
+}
+
+static inline size_t case_length(const attention_case *c, size_t b)
+{
+    return c->s.lengths ? (size_t)c->s.lengths[b] : c->s.len;
+}
+
+static inline size_t at_qk(const attention_case *c, size_t b, size_t h, size_t t)
+{
+    return ((b * c->s.len + t) * c->s.heads + h) * c->s.d_k;
+}
+
+static inline size_t at_v(const attention_case *c, size_t b, size_t h, size_t t)
+{
+    return ((b * c->s.len + t) * c->s.heads + h) * c->s.d_v;
+}
+
+static inline double dot_of(size_t n, const rdk_real *x, const rdk_real *y)
+{
+    double sum = 0;
+    for (size_t j = 0; j < n; j++) sum += (double)x[j] * (double)y[j];
+    return sum;
+}
+
+/* ---- the plain computation --------------------------------------------------------------------
+ */
+
+/* One row: scores, p before dropout, the factor of dropout, dL/ds. */
+typedef struct plain_row {
+    size_t n, arg_max;
+    double s[LONGEST], p[LONGEST], keep[LONGEST], ds[LONGEST];
+} plain_row;
+
+typedef struct plain_results {
+    double *o, *dq, *dk, *dv;
+} plain_results;
+
+static inline void plain_forward(const attention_case *c, size_t b, size_t h, size_t i,
+                                 plain_row *r, double *o)
+{
+    const rdk_attention_shape *s = &c->s;
+    size_t row = (b * s->heads + h) * s->len + i;
+    double sum = 0;
+    r->n = s->causal ? i + 1 : case_length(c, b);
+    r->arg_max = 0;
+    for (size_t j = 0; j < r->n; j++) {
+        r->s[j] = s->scale * dot_of(s->d_k, c->q + at_qk(c, b, h, i), c->k + at_qk(c, b, h, j));
+        if (r->s[j] > r->s[r->arg_max]) r->arg_max = j;
+        uint32_t word[4];
+        rdk_random_block(s->stream, row, (uint32_t)(j / 4), word);
+        r->keep[j] = (word[j % 4] >= s->dropout * 4294967296.0) / (1 - s->dropout);
+    }
+    for (size_t j = 0; j < r->n; j++) sum += r->p[j] = exp(r->s[j] - r->s[r->arg_max]);
+    for (size_t j = 0; j < r->n; j++) {
+        r->p[j] /= sum;
+        for (size_t e = 0; e < s->d_v; e++)
+            o[e] += r->p[j] * r->keep[j] * (double)c->v[at_v(c, b, h, j) + e];
+    }
+}
+
+static inline void plain_backward(const attention_case *c, size_t b, size_t h, size_t i,
+                                  plain_row *r, const plain_results *out)
+{
+    const rdk_attention_shape *s = &c->s;
+    const rdk_real *dout = c->dout + at_v(c, b, h, i);
+    double d = 0;
+    for (size_t e = 0; e < s->d_v; e++) d += (double)dout[e] * out->o[at_v(c, b, h, i) + e];
+    for (size_t j = 0; j < r->n; j++) {
+        double dp = dot_of(s->d_v, dout, c->v + at_v(c, b, h, j));
+        r->ds[j] = r->p[j] * (r->keep[j] * dp - d);
+        for (size_t e = 0; e < s->d_k; e++) {
+            out->dq[at_qk(c, b, h, i) + e] +=
+                s->scale * r->ds[j] * (double)c->k[at_qk(c, b, h, j) + e];
+            out->dk[at_qk(c, b, h, j) + e] +=
+                s->scale * r->ds[j] * (double)c->q[at_qk(c, b, h, i) + e];
+        }
+        for (size_t e = 0; e < s->d_v; e++)
+            out->dv[at_v(c, b, h, j) + e] += r->p[j] * r->keep[j] * (double)dout[e];
+    }
+}
+
+static inline plain_results plain_new(const attention_case *c)
+{
+    return (plain_results){calloc(c->n_v + 1, sizeof(double)), calloc(c->n_qk + 1, sizeof(double)),
+                           calloc(c->n_qk + 1, sizeof(double)), calloc(c->n_v + 1, sizeof(double))};
+}
+
+static inline void plain_free(plain_results *p)
+{
+    free(p->o), free(p->dq), free(p->dk), free(p->dv);
+}
+
+/* all: [rows] or NULL; what is not visited (padding) has n = 0. */
+static inline plain_results plain_run(const attention_case *c, plain_row *all)
+{
+    plain_results out = plain_new(c);
+    for (size_t b = 0; b < c->s.batch; b++) {
+        for (size_t h = 0; h < c->s.heads; h++) {
+            for (size_t i = 0; i < case_length(c, b); i++) {
+                plain_row one, *r = all ? &all[(b * c->s.heads + h) * c->s.len + i] : &one;
+                plain_forward(c, b, h, i, r, out.o + at_v(c, b, h, i));
+                plain_backward(c, b, h, i, r, &out);
+            }
+        }
+    }
+    return out;
+}
+
+/* Largest difference relative to the largest element. */
+static inline double distance(size_t n, const rdk_real *got, const double *want)
+{
+    double largest = 1e-30, worst = 0;
+    for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(want[i]));
+    for (size_t i = 0; i < n; i++) {
+        double error = fabs((double)got[i] - want[i]);
+        if (!(error <= worst)) worst = error;
+    }
+    return worst / largest;
+}
+
+#endif

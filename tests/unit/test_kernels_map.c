@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ * The element-wise kernels against plain double references: functions, derivatives, sums, products,
+ * rows added and summed. */
+#include "kernels_support.h"
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static double normal_cdf(double x)
+{
+    return erfc(-x / sqrt(2.0)) / 2;
+}
+
+static const double pi = 3.14159265358979323846, cubic = 0.044715;
+
+static double truth(rdk_map f, double x)
+{
+    switch (f) {
+    case RDK_MAP_EXP:
+        return exp(x);
+    case RDK_MAP_LOG:
+        return log(x);
+    case RDK_MAP_TANH:
+        return tanh(x);
+    case RDK_MAP_RELU:
+        return x > 0 ? x : 0;
+    case RDK_MAP_GELU:
+        return x * normal_cdf(x);
+    case RDK_MAP_GELU_TANH:
+        return x * sigmoid(2 * sqrt(2 / pi) * (x + cubic * x * x * x));
+    case RDK_MAP_SILU:
+        return x * sigmoid(x);
+    }
+    return NAN;
+}
+
+static double truth_slope(rdk_map f, double x)
+{
+    double s, u;
+    switch (f) {
+    case RDK_MAP_EXP:
+        return exp(x);
+    case RDK_MAP_LOG:
+        return 1 / x;
+    case RDK_MAP_TANH:
+        return 1 / (cosh(x) * cosh(x));
+    case RDK_MAP_RELU:
+        return x > 0;
+    case RDK_MAP_GELU:
+        return normal_cdf(x) + x * exp(-x * x / 2) / sqrt(2 * pi);
+    case RDK_MAP_GELU_TANH:
+        u = 2 * sqrt(2 / pi) * (x + cubic * x * x * x);
+        s = sigmoid(u);
+        return s + x * s * sigmoid(-u) * 2 * sqrt(2 / pi) * (1 + 3 * cubic * x * x);
+    case RDK_MAP_SILU:
+        s = sigmoid(x);
+        return s + x * s * sigmoid(-x);
+    }
+    return NAN;
+}
+
+/* Relative error allowed at x. The logistic form carries the rounding of its exponent u, which is
+ * |u| half-ulps of the result; erfc the one of x^2 / 2; the derivatives cross zero within
+ * |x| < 3, where they are compared with at least 0.3 (that of tanh, formed from y, with 1). */
+static double allowed(rdk_map f, double x)
+{
+    double u = f == RDK_MAP_GELU_TANH ? 1.6 * fabs(x + cubic * x * x * x)
+               : f == RDK_MAP_SILU    ? fabs(x)
+               : f == RDK_MAP_GELU    ? x * x
+                                      : 0;
+    return 1e-6 + 2e-7 * u;
+}
+
+START_TEST(functions_and_derivatives_over_a_grid)
+{
+    TABLE(k);
+    enum { N = 1999 };
+    for (rdk_map f = RDK_MAP_EXP; f <= RDK_MAP_SILU; f++) {
+        rdk_real *x = array(N), *y = array(N), *dy = normals(N, 0, 1, 3), *dx = array(N);
+        for (size_t i = 0; i < N; i++) x[i] = (rdk_real)(-8 + 16.0 * (double)i / (N - 1));
+        if (f == RDK_MAP_LOG) k->map(RDK_MAP_EXP, N, x, x);
+        k->map(f, N, x, y);
+        for (size_t i = 0; i < N; i++) {
+            double tolerance = allowed(f, (double)x[i]);
+            ck_assert_close((double)y[i], truth(f, (double)x[i]), tolerance, 1e-30);
+        }
+        k->map_backward(f, N, x, y, dy, dx);
+        for (size_t i = 0; i < N; i++) {
+            double want = truth_slope(f, (double)x[i]) * (double)dy[i];
+            double least = f == RDK_MAP_TANH                            ? 1
+                           : f == RDK_MAP_EXP || fabs((double)x[i]) > 3 ? 1e-30
+                                                                        : 0.3;
+            ck_assert_close((double)dx[i], want, allowed(f, (double)x[i]),
+                            least * fabs((double)dy[i]));
+        }
+        drop(x);
+        drop(y);
+        drop(dy);
+        drop(dx);
+    }
+}
+END_TEST
+
+START_TEST(backward_adds_and_sizes_are_kept)
+{
+    TABLE(k);
+    for (size_t s = 0; s < COUNT(odd_sizes); s++) {
+        size_t n = odd_sizes[s];
+        for (rdk_map f = RDK_MAP_EXP; f <= RDK_MAP_SILU; f++) {
+            rdk_real *x = normals(n, 2, 0.4, 1), *y = array(n), *dx = normals(n, 0, 1, 2);
+            rdk_real *old = copy_of(dx, n), *dy = normals(n, 0, 1, 3);
+            k->map(f, n, x, y);
+            k->map_backward(f, n, x, y, dy, dx);
+            for (size_t i = 0; i < n; i++) {
+                ck_assert_close((double)y[i], truth(f, (double)x[i]), 2e-6, 1e-6);
+                double want = (double)old[i] + truth_slope(f, (double)x[i]) * (double)dy[i];
+                ck_assert_close((double)dx[i], want, 2e-6, 1);
+            }
+            drop(x);
+            drop(y);
+            drop(dx);
+            drop(old);
+            drop(dy);
+        }
+    }
+}
+END_TEST
+
+START_TEST(hand_values)
+{
+    TABLE(k);
+    /* Phi(1) = 0.841344746; tanh form of GELU at 1 and -1; silu(1) = 1 / (1 + 1/e) */
+    rdk_real x[] = {1, -1}, y[2];
+    k->map(RDK_MAP_GELU, 2, x, y);
+    ck_assert_close((double)y[0], 0.841344746, 1e-6, 0);
+    ck_assert_close((double)y[1], -0.158655254, 1e-6, 0);
+    k->map(RDK_MAP_GELU_TANH, 2, x, y);
+    ck_assert_close((double)y[0], 0.841191991, 1e-6, 0);
+    ck_assert_close((double)y[1], -0.158808009, 1e-6, 0);
+    k->map(RDK_MAP_SILU, 2, x, y);
+    ck_assert_close((double)y[0], 0.731058579, 1e-6, 0);
+    ck_assert_close((double)y[1], -0.268941421, 1e-6, 0);
+    rdk_real corner[] = {0, -0.0f, 1e-40f, -1e-40f}, up[] = {1, 1, 1, 1}, slope[4] = {0};
+    k->map_backward(RDK_MAP_RELU, 4, corner, corner, up, slope);
+    ck_assert(slope[0] == 0 && slope[1] == 0 && slope[2] == 1 && slope[3] == 0);
+}
+END_TEST
+
+START_TEST(nan_stays_and_huge_values_are_kept_apart)
+{
+    TABLE(k);
+    for (rdk_map f = RDK_MAP_EXP; f <= RDK_MAP_SILU; f++) {
+        rdk_real x[] = {NAN, 1, 2}, y[3], dy[] = {1, NAN, 1}, dx[3] = {0};
+        k->map(f, 3, x, y);
+        ck_assert(isnan(y[0]) && isfinite(y[1]) && isfinite(y[2]));
+        k->map_backward(f, 3, x, y, dy, dx);
+        ck_assert((f == RDK_MAP_RELU || isnan(dx[0])) && isnan(dx[1]) && isfinite(dx[2]));
+    }
+    static const rdk_map smooth[] = {RDK_MAP_RELU, RDK_MAP_GELU, RDK_MAP_GELU_TANH, RDK_MAP_SILU};
+    for (size_t c = 0; c < COUNT(smooth); c++) {
+        rdk_real x[] = {30, 1e20f, 3e38f, -1000, -1e20f, -3e38f, 1e-42f}, y[7], dx[7] = {0};
+        rdk_real dy[] = {1, 1, 1, 1, 1, 1, 1};
+        k->map(smooth[c], 7, x, y);
+        k->map_backward(smooth[c], 7, x, y, dy, dx);
+        for (int i = 0; i < 3; i++) ck_assert(y[i] == x[i] && dx[i] == 1);
+        for (int i = 3; i < 6; i++) ck_assert(y[i] == 0 && fabsf(dx[i]) < 1e-30f);
+        ck_assert(isfinite(y[6]) && isfinite(dx[6]));
+    }
+}
+END_TEST
+
+START_TEST(sums_and_products)
+{
+    TABLE(k);
+    for (size_t s = 0; s < COUNT(odd_sizes); s++) {
+        size_t n = odd_sizes[s];
+        rdk_real *a = normals(n, 0, 1, 1), *b = normals(n, 0, 1, 2), *y = normals(n, 0, 1, 3);
+        rdk_real *got = array(n);
+        k->add(n, a, b, got);
+        for (size_t i = 0; i < n; i++) ck_assert(got[i] == a[i] + b[i]);
+        k->mul(n, a, b, got);
+        for (size_t i = 0; i < n; i++) ck_assert(got[i] == a[i] * b[i]);
+        k->scale(n, 3, a, got);
+        for (size_t i = 0; i < n; i++) ck_assert(got[i] == 3 * a[i]);
+        if (n) memcpy(got, y, n * sizeof *y);
+        k->mul_add(n, a, b, got);
+        k->axpy(n, 2, a, got);
+        for (size_t i = 0; i < n; i++) {
+            double want = (double)y[i] + (double)a[i] * (double)b[i] + 2 * (double)a[i];
+            ck_assert_close((double)got[i], want, 3e-7, 1);
+        }
+        rdk_real *in_place = copy_of(a, n);
+        k->add(n, in_place, b, in_place);
+        k->scale(n, -1, in_place, in_place);
+        for (size_t i = 0; i < n; i++) ck_assert(in_place[i] == -(a[i] + b[i]));
+        drop(a);
+        drop(b);
+        drop(y);
+        drop(got);
+        drop(in_place);
+    }
+}
+END_TEST
+
+START_TEST(rows_added_and_summed)
+{
+    TABLE(k);
+    static const size_t row_counts[] = {0, 1, 2, 31, 32, 33, 300};
+    for (size_t s = 0; s < COUNT(odd_sizes); s++) {
+        for (size_t c = 0; c < COUNT(row_counts); c++) {
+            size_t cols = odd_sizes[s], rows = row_counts[c];
+            rdk_real *b = normals(cols, 0, 1, 1), *y = normals(rows * cols, 0, 1, 2);
+            rdk_real *old = copy_of(y, rows * cols), *sum = copy_of(b, cols);
+            k->add_rows(rows, cols, b, y);
+            for (size_t i = 0; i < rows * cols; i++) ck_assert(y[i] == old[i] + b[i % cols]);
+            k->sum_rows(rows, cols, old, sum);
+            for (size_t j = 0; j < cols; j++) {
+                double want = (double)b[j];
+                for (size_t r = 0; r < rows; r++) want += (double)old[r * cols + j];
+                ck_assert_close((double)sum[j], want, 1e-6, 10);
+            }
+            drop(b);
+            drop(y);
+            drop(old);
+            drop(sum);
+        }
+    }
+}
+END_TEST
+
+/* One chain of floats would be off in the fourth digit. */
+START_TEST(a_long_column_loses_no_digits)
+{
+    TABLE(k);
+    enum { ROWS = 100000 };
+    rdk_real *x = array(ROWS), sum = 0;
+    for (size_t r = 0; r < ROWS; r++) x[r] = (rdk_real)0.1;
+    k->sum_rows(ROWS, 1, x, &sum);
+    ck_assert_close((double)sum, ROWS * (double)(rdk_real)0.1, 1e-6, 0);
+    drop(x);
+}
+END_TEST
+
+RDK_TEST_MAIN("kernels: element by element", {
+    ADD_LOOP(functions_and_derivatives_over_a_grid, ISAS);
+    ADD_LOOP(backward_adds_and_sizes_are_kept, ISAS);
+    ADD_LOOP(hand_values, ISAS);
+    ADD_LOOP(nan_stays_and_huge_values_are_kept_apart, ISAS);
+    ADD_LOOP(sums_and_products, ISAS);
+    ADD_LOOP(rows_added_and_summed, ISAS);
+    ADD_LOOP(a_long_column_loses_no_digits, ISAS);
+})
