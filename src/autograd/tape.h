@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * The inside of a tape, for src/autograd alone.
+ *
+ * Invariant: nodes[0 .. length) stand in the order of their creation; whatever they point to lives
+ * in the arena or is a parameter. Both memories outlive a reset, so a step like the one before asks
+ * nothing of the heap.
+ * Read next: tape.c, backward.c. */
+#ifndef RDK_TAPE_H
+#define RDK_TAPE_H
+
+#include <rootdk/autograd.h>
+
+/* A scope's text, kept once per recording however often it is named. */
+typedef struct rdk_scope {
+    struct rdk_scope *next;
+    char text[];
+} rdk_scope;
+
+struct rdk_tape {
+    rdk_arena *arena;
+    rdk_status status;
+    rdk_node *nodes;
+    size_t length, room;
+    rdk_scope *scopes; /* all of this recording, the latest first */
+    const char *scope; /* the current one, or NULL */
+    bool recording;
+    bool replayed; /* backward has run on this recording */
+    bool training;
+    rdk_stream stream; /* of dropout */
+    uint32_t part;
+    uint64_t dropout_calls; /* since rdk_tape_training */
+};
+
+/* The tensor whose data and grad x shares: itself, unless it is a view. */
+rdk_tensor *rdk_tensor_root(rdk_tensor *x);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ * a + b, a - b, a * b, a / b with broadcasting. One idea: an op is what it does to one run of
+ * elements (broadcast.h); equal shapes are a single run, handed to a kernel whole.
+ *
+ * In a run of n elements an operand advances (step 1) or is repeated (step 0). The gradient of a
+ * repeated operand is the sum over its repetitions: within a run in double, runs in their order.
+ * Read next: broadcast.h. */
+#include "broadcast.h"
+#include "shape.h"
+#include "table.h"
+
+#include <kernels/kernels.h>
+
+/* One run at hand; da, db are NULL where no gradient is wanted. */
+typedef struct run {
+    size_t n, step_a, step_b;
+    const rdk_real *a, *b, *dy;
+    rdk_real *y, *da, *db;
+} run;
+
+typedef void (*run_rule)(const run *r);
+
+static void walk_backward(rdk_tape *t, const rdk_node *n, run_rule rule)
+{
+    const rdk_tensor *a = n->in[0], *b = n->in[1], *y = n->out;
+    rdk_real *da = rdk_grad(t, n->in[0]);
+    rdk_real *db = rdk_grad(t, n->in[1]);
+    rdk_broadcast p;
+    rdk_run at;
+    rdk_broadcast_plan(a, b, &p);
+    for (bool more = rdk_run_first(&p, &at); more; more = rdk_run_next(&p, &at)) {
+        const run r = {
+            .n = at.n,
+            .step_a = at.step_a,
+            .step_b = at.step_b,
+            .a = a->data + at.a,
+            .b = b->data + at.b,
+            .y = y->data + at.y,
+            .dy = y->grad + at.y,
+            .da = da ? da + at.a : NULL,
+            .db = db ? db + at.b : NULL,
+        };
+        rule(&r);
+    }
+}
+
+static rdk_tensor *walk(rdk_tape *t, const rdk_op *op, run_rule rule, rdk_tensor *a, rdk_tensor *b)
+{
+    if (!rdk_tape_alive(t) || !a || !b) return NULL;
+    rdk_tensor *in[] = {a, b};
+    rdk_broadcast p;
+    rdk_run at;
+    if (!rdk_broadcast_plan(a, b, &p)) {
+        return rdk_refuse(t, op, 2, in, "dimensions must be equal or 1, aligned at the last");
+    }
+    rdk_tensor *y = rdk_tape_tensor(t, p.n_dims, p.dim);
+    if (!y) return NULL;
+    for (bool more = rdk_run_first(&p, &at); more; more = rdk_run_next(&p, &at)) {
+        const run r = {
+            .n = at.n,
+            .step_a = at.step_a,
+            .step_b = at.step_b,
+            .a = a->data + at.a,
+            .b = b->data + at.b,
+            .y = y->data + at.y,
+        };
+        rule(&r);
+    }
+    return rdk_tape_record(t, op, y, 2, in, NULL);
+}
+
+/* dx += factor dy, summed where x is repeated. dx may be NULL. */
+static void deposit(size_t n, rdk_real factor, const rdk_real *dy, rdk_real *dx, size_t step)
+{
+    if (!dx) return;
+    if (step == 1) {
+        rdk_kernels_get()->axpy(n, factor, dy, dx);
+        return;
+    }
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)dy[i];
+    dx[0] += (rdk_real)((double)factor * sum);
+}
+
+/* ---- add, sub -------------------------------------------------------------------------------- */
+
+static void add_run(const run *r)
+{
+    if (r->step_a == 1 && r->step_b == 1) {
+        rdk_kernels_get()->add(r->n, r->a, r->b, r->y);
+        return;
+    }
+    for (size_t i = 0; i < r->n; i++) r->y[i] = r->a[i * r->step_a] + r->b[i * r->step_b];
+}
+
+static void add_run_backward(const run *r)
+{
+    deposit(r->n, 1, r->dy, r->da, r->step_a);
+    deposit(r->n, 1, r->dy, r->db, r->step_b);
+}
+
+static void add_backward(rdk_tape *t, const rdk_node *n)
+{
+    walk_backward(t, n, add_run_backward);
+}
+
+const rdk_op rdk_op_add = {"add", "y = a + b", add_backward};
+
+rdk_tensor *rdk_add(rdk_tape *t, rdk_tensor *a, rdk_tensor *b)
+{
+    return walk(t, &rdk_op_add, add_run, a, b);
+}
+
+static void sub_run(const run *r)
+{
+    for (size_t i = 0; i < r->n; i++) r->y[i] = r->a[i * r->step_a] - r->b[i * r->step_b];
+}
+
+static void sub_run_backward(const run *r)
+{
+    deposit(r->n, 1, r->dy, r->da, r->step_a);
+    deposit(r->n, -1, r->dy, r->db, r->step_b);
+}
+
+static void sub_backward(rdk_tape *t, const rdk_node *n)
+{
+    walk_backward(t, n, sub_run_backward);
+}
+
+const rdk_op rdk_op_sub = {"sub", "y = a - b", sub_backward};
+
+rdk_tensor *rdk_sub(rdk_tape *t, rdk_tensor *a, rdk_tensor *b)
+{
+    return walk(t, &rdk_op_sub, sub_run, a, b);
+}
+
+/* ---- mul ------------------------------------------------------------------------------------- */
+
+static void mul_run(const run *r)
+{
+    const rdk_kernels *k = rdk_kernels_get();
+    if (r->step_a == 0) {
+        k->scale(r->n, r->a[0], r->b, r->y);
+    } else if (r->step_b == 0) {
+        k->scale(r->n, r->b[0], r->a, r->y);
+    } else {
+        k->mul(r->n, r->a, r->b, r->y);
+    }
+}
+
+/* dx += dy * other, summed where x is repeated. */
+static void mul_deposit(size_t n, const rdk_real *dy, const rdk_real *other, size_t step_other,
+                        rdk_real *dx, size_t step)
+{
+    if (!dx) return;
+    const rdk_kernels *k = rdk_kernels_get();
+    if (step_other == 0) {
+        deposit(n, other[0], dy, dx, step);
+    } else if (step == 0) {
+        dx[0] += (rdk_real)k->dot(n, dy, other);
+    } else {
+        k->mul_add(n, dy, other, dx);
+    }
+}
+
+static void mul_run_backward(const run *r)
+{
+    mul_deposit(r->n, r->dy, r->b, r->step_b, r->da, r->step_a);
+    mul_deposit(r->n, r->dy, r->a, r->step_a, r->db, r->step_b);
+}
+
+static void mul_backward(rdk_tape *t, const rdk_node *n)
+{
+    walk_backward(t, n, mul_run_backward);
+}
+
+const rdk_op rdk_op_mul = {"mul", "y = a * b", mul_backward};
+
+rdk_tensor *rdk_mul(rdk_tape *t, rdk_tensor *a, rdk_tensor *b)
+{
+    return walk(t, &rdk_op_mul, mul_run, a, b);
+}
+
+/* ---- div ------------------------------------------------------------------------------------- */
+
+static void div_run(const run *r)
+{
+    for (size_t i = 0; i < r->n; i++) r->y[i] = r->a[i * r->step_a] / r->b[i * r->step_b];
+}
+
+/* da += dy / b,  db += -dy y / b */
+static void div_run_backward(const run *r)
+{
+    double sum_a = 0, sum_b = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        const rdk_real g = r->dy[i] / r->b[i * r->step_b];
+        if (r->da && r->step_a == 1) r->da[i] += g;
+        if (r->db && r->step_b == 1) r->db[i] -= g * r->y[i];
+        sum_a += (double)g;
+        sum_b -= (double)(g * r->y[i]);
+    }
+    if (r->da && r->step_a == 0) r->da[0] += (rdk_real)sum_a;
+    if (r->db && r->step_b == 0) r->db[0] += (rdk_real)sum_b;
+}
+
+static void div_backward(rdk_tape *t, const rdk_node *n)
+{
+    walk_backward(t, n, div_run_backward);
+}
+
+const rdk_op rdk_op_div = {"div", "y = a / b", div_backward};
+
+rdk_tensor *rdk_div(rdk_tape *t, rdk_tensor *a, rdk_tensor *b)
+{
+    return walk(t, &rdk_op_div, div_run, a, b);
+}
