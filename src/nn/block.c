@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ * One layer: attention and MLP, each on a residual branch.
+ *
+ *     pre-norm:  x += attention(norm1(x)); x += mlp(norm2(x))
+ *     post-norm: x = norm1(x + attention(x)); x = norm2(x + mlp(x))
+ *
+ * Invariant: attention is the only place that sees the scale c, and it passes it to rdk_attention
+ * once; q and k are normalised per head before they are turned by RoPE.
+ * Read next: transformer.c. */
+#include "nn/model.h"
+
+static const double NORM_EPS = 1e-5;
+static const double QK_EPS = 1e-6; /* inside the root: finite gradients also at q = 0 */
+static const double ROPE_BASE = 10000;
+
+rdk_tensor *rdk_nn_norm(const rdk_pass *p, rdk_tensor *x, rdk_affine norm)
+{
+    if (p->model->config.norm == RDK_RMS_NORM)
+        return rdk_rms_norm(p->tape, x, norm.weight, NORM_EPS);
+    return rdk_layer_norm(p->tape, x, norm.weight, norm.bias, NORM_EPS);
+}
+
+rdk_tensor *rdk_nn_drop(const rdk_pass *p, rdk_tensor *x)
+{
+    double rate = p->model->config.dropout;
+    return rate > 0 ? rdk_dropout(p->tape, x, rate) : x;
+}
+
+static rdk_tensor *linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a)
+{
+    return rdk_linear(p->tape, x, a.weight, a.bias);
+}
+
+/* x: [B, T, H, d_k], normalised over d_k; gain: NULL for k under l2. */
+static rdk_tensor *qk_norm(const rdk_pass *p, rdk_tensor *x, rdk_tensor *gain)
+{
+    switch (p->model->config.qk_norm) {
+    case RDK_QK_LAYER:
+        return rdk_layer_norm(p->tape, x, gain, NULL, QK_EPS);
+    case RDK_QK_RMS:
+        return rdk_rms_norm(p->tape, x, gain, QK_EPS);
+    case RDK_QK_L2:
+        x = rdk_l2_norm(p->tape, x, QK_EPS);
+        if (!gain) return x;
+        return rdk_mul(p->tape, x,
+                       rdk_reshape(p->tape, gain, 2, (size_t[]){p->model->config.heads, 1}));
+    default:
+        return x;
+    }
+}
+
+/* What is done to q, or k, between its projection and the product. [B, T, H d_k] -> the same. */
+static rdk_tensor *prepare(const rdk_pass *p, rdk_tensor *x, rdk_tensor *gain)
+{
+    const rdk_model_config *c = &p->model->config;
+    bool turn = c->positions == RDK_ROPE;
+    if (c->qk_norm == RDK_QK_OFF && !turn) return x;
+    x = rdk_reshape(p->tape, x, 4, (size_t[]){p->batch, p->len, c->heads, c->d_k});
+    x = qk_norm(p, x, gain);
+    if (turn) x = rdk_rope(p->tape, x, ROPE_BASE);
+    return rdk_reshape(p->tape, x, 3, (size_t[]){p->batch, p->len, c->heads * c->d_k});
+}
+
+static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
+{
+    const rdk_model_config *c = &p->model->config;
+    const rdk_layer *y = &p->model->layer[i];
+    const rdk_model_probe *probe = p->probe;
+    rdk_tape_scope(p->tape, "layer %zu attention", i);
+    rdk_tensor *q = linear(p, x, y->q);
+    rdk_tensor *k = linear(p, x, y->k);
+    rdk_tensor *v = linear(p, x, y->v);
+    if (probe && probe->q) probe->q[i] = q;
+    if (probe && probe->k) probe->k[i] = k;
+    rdk_attention_args args = {.n_heads = c->heads,
+                               .scale = p->model->scale,
+                               .causal = c->arch == RDK_DECODER,
+                               .lengths = p->lengths,
+                               .dropout = c->dropout};
+    if (probe && probe->rows) args.rows = probe->rows + i * p->batch * c->heads * p->len;
+    q = prepare(p, q, y->q_gain);
+    k = prepare(p, k, y->k_gain);
+    return linear(p, rdk_attention(p->tape, q, k, v, &args), y->o);
+}
+
+static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x)
+{
+    const rdk_layer *y = &p->model->layer[i];
+    rdk_tape_scope(p->tape, "layer %zu mlp", i);
+    rdk_tensor *h = linear(p, x, y->in);
+    switch (p->model->config.mlp) {
+    case RDK_MLP_SWIGLU:
+        h = rdk_mul(p->tape, rdk_silu(p->tape, linear(p, x, y->gate)), h);
+        break;
+    case RDK_MLP_RELU:
+        h = rdk_relu(p->tape, h);
+        break;
+    default:
+        h = rdk_gelu_tanh(p->tape, h);
+    }
+    return linear(p, h, y->out);
+}
+
+typedef rdk_tensor *(*branch_fn)(const rdk_pass *p, size_t i, rdk_tensor *x);
+
+/* x with one branch, its norm before or after the sum. */
+static rdk_tensor *residual(const rdk_pass *p, size_t i, rdk_tensor *x, branch_fn branch,
+                            rdk_affine norm)
+{
+    bool pre = p->model->config.norm_place == RDK_PRE_NORM;
+    rdk_tape_scope(p->tape, "layer %zu", i);
+    rdk_tensor *y = branch(p, i, pre ? rdk_nn_norm(p, x, norm) : x);
+    x = rdk_add(p->tape, x, rdk_nn_drop(p, y));
+    return pre ? x : rdk_nn_norm(p, x, norm);
+}
+
+rdk_tensor *rdk_nn_block(const rdk_pass *p, size_t i, rdk_tensor *x)
+{
+    const rdk_layer *y = &p->model->layer[i];
+    x = residual(p, i, x, attention, y->norm1);
+    if (p->model->config.mlp == RDK_MLP_NONE) return x;
+    return residual(p, i, x, mlp, y->norm2);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of this room share: the model's inside, and one forward pass.
+ * Invariant: every pointer below leads into rdk_model.param, or is NULL where this model has no
+ * such part; whether a part exists is decided in params.c alone. Read next: params.c. */
+#ifndef RDK_NN_MODEL_H
+#define RDK_NN_MODEL_H
+
+#include <rootdk/nn.h>
+
+enum { RDK_MAX_LAYERS = 1000, RDK_MAX_WIDTH = 1 << 24 };
+
+/* y = x weight^T + bias, or a norm's gain and bias. */
+typedef struct rdk_affine {
+    rdk_tensor *weight, *bias;
+} rdk_affine;
+
+typedef struct rdk_layer {
+    rdk_affine norm1, q, k, v, o;
+    rdk_tensor *q_gain, *k_gain;
+    rdk_affine norm2, in, gate, out;
+} rdk_layer;
+
+struct rdk_model {
+    rdk_model_config config;
+    double scale; /* c */
+    rdk_param *param;
+    size_t n_params;
+    size_t size; /* elements of values and of grads */
+    rdk_real *values, *grads;
+    rdk_layer *layer;
+    rdk_tensor *tokens, *positions;
+    rdk_affine final_norm, head; /* head.weight is tokens where tied */
+    rdk_tensor sinusoids;        /* [max_len, d_model], a constant; data NULL where not used */
+};
+
+/* ---- params.c ---- */
+/* How many parameters a configuration has, and the elements of its buffers.
+ * False where a tensor or the sum is too large to address. */
+bool rdk_nn_measure(const rdk_model_config *c, size_t *n_params, size_t *size);
+
+/* ---- init.c ---- */
+/* The random stream index of a parameter: 44 bits of its name. */
+uint64_t rdk_nn_name_index(const char *name);
+void rdk_nn_draw(rdk_param *p, uint64_t seed);
+/* table[t, 2m] = sin(t 10000^(-2m/d)), table[t, 2m + 1] = cos of it (Vaswani et al. 2017, 3.5). */
+void rdk_nn_sinusoids(size_t len, size_t d, rdk_real *table);
+
+/* ---- block.c ---- */
+/* One forward pass: what all its parts need. */
+typedef struct rdk_pass {
+    rdk_model *model;
+    rdk_tape *tape;
+    size_t batch, len;
+    const int32_t *lengths;
+    const rdk_model_probe *probe;
+} rdk_pass;
+
+rdk_tensor *rdk_nn_norm(const rdk_pass *p, rdk_tensor *x, rdk_affine norm);
+rdk_tensor *rdk_nn_drop(const rdk_pass *p, rdk_tensor *x);
+/* x: [B, T, d_model] -> [B, T, d_model], through layer i. */
+rdk_tensor *rdk_nn_block(const rdk_pass *p, size_t i, rdk_tensor *x);
+
+#endif

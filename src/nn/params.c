@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ * Which parameters a model has, what they are called, and where they lie.
+ *
+ * All values lie in one buffer, all gradients in a second of the same layout. Each parameter begins
+ * at a multiple of 64 bytes; the elements between are zero and stay so. The names, in the order of
+ * the buffers (i: the layer; weights are [out, in]):
+ *
+ *     tokens.weight                        [vocab, d_model]
+ *     positions.weight                     [max_len, d_model]         learned positions
+ *     layers.i.norm1.gain .bias            [d_model]
+ *     layers.i.attention.wq.weight .bias   [heads d_k, d_model]       likewise wk, wv
+ *     layers.i.attention.q_gain k_gain     [d_k]; l2: q_gain [heads] alone
+ *     layers.i.attention.wo.weight .bias   [d_model, heads d_k]
+ *     layers.i.norm2.gain .bias            [d_model]                  with an MLP
+ *     layers.i.mlp.in.weight .bias         [d_ff, d_model]            likewise gate, for swiglu
+ *     layers.i.mlp.out.weight .bias        [d_model, d_ff]
+ *     final_norm.gain .bias                [d_model]                  pre-norm
+ *     head.weight                          [vocab, d_model]           not where tied
+ *     head.bias                            [vocab]
+ *
+ * Invariant: the list is one function, walk(), run once to measure and once to place; nothing else
+ * knows which parts exist. Read next: init.c (the first values), block.c (their use). */
+#include <stdio.h>
+#include <string.h>
+
+#include "nn/model.h"
+
+enum { ALIGN = 64 / sizeof(rdk_real), LONGEST_PART = 24 };
+
+/* The normals that one stream index gives (init.c); with room to round up. */
+static const size_t MAX_ELEMENTS = UINT32_MAX - ALIGN;
+
+/* A walk over the list. model NULL: only measures. */
+typedef struct layout {
+    const rdk_model_config *config;
+    rdk_model *model;
+    size_t n_params, size;
+    int layer; /* -1 outside the layers */
+    bool too_large;
+} layout;
+
+static bool is_matrix(rdk_role role)
+{
+    return role != RDK_ROLE_NORM && role != RDK_ROLE_QK_GAIN && role != RDK_ROLE_BIAS;
+}
+
+/* Matrices that multiply activations decay. A tied token table is the head's matrix too, and decays
+ * as that; an untied one only looks rows up. */
+static bool decays(const rdk_model_config *c, rdk_role role)
+{
+    if (role == RDK_ROLE_TOKENS) return c->tie;
+    return is_matrix(role) && role != RDK_ROLE_POSITIONS;
+}
+
+static void describe(const layout *l, rdk_param *p, rdk_role role, const char *name, double mean)
+{
+    const rdk_model_config *c = l->config;
+    if (l->layer < 0)
+        snprintf(p->name, sizeof p->name, "%.*s", LONGEST_PART, name);
+    else
+        snprintf(p->name, sizeof p->name, "layers.%d.%.*s", l->layer, LONGEST_PART, name);
+    p->role = role;
+    p->layer = l->layer;
+    p->decay = decays(c, role);
+    p->trainable = role != RDK_ROLE_QK_GAIN || c->qk_gain_learned;
+    p->init_mean = mean;
+    p->init_std = rdk_init_std(c, role);
+}
+
+/* The next parameter: [rows, cols], or [cols] where rows is 0. NULL while measuring. */
+static rdk_tensor *place(layout *l, rdk_role role, const char *name, size_t rows, size_t cols,
+                         double mean)
+{
+    size_t count = cols, offset = l->size, end;
+    if ((rows && !rdk_size_mul(rows, cols, &count)) || count > MAX_ELEMENTS ||
+        !rdk_size_add(offset, count + ALIGN - 1, &end)) {
+        l->too_large = true;
+        return NULL;
+    }
+    l->size = end / ALIGN * ALIGN;
+    size_t i = l->n_params++;
+    if (!l->model) return NULL;
+    rdk_param *p = &l->model->param[i];
+    describe(l, p, role, name, mean);
+    p->offset = offset;
+    p->tensor = (rdk_tensor){.data = l->model->values + offset,
+                             .grad = l->model->grads + offset,
+                             .n_dims = rows ? 2 : 1,
+                             .dim = {rows ? rows : cols, rows ? cols : 0},
+                             .needs_grad = p->trainable,
+                             .name = p->name};
+    return &p->tensor;
+}
+
+/* "wq" and "weight" to "wq.weight", in buf. */
+static const char *join(char buf[RDK_NAME_TEXT], const char *name, const char *part)
+{
+    snprintf(buf, RDK_NAME_TEXT, "%s.%s", name, part);
+    return buf;
+}
+
+static rdk_affine place_linear(layout *l, rdk_role role, const char *name, size_t out, size_t in)
+{
+    char buf[RDK_NAME_TEXT];
+    rdk_affine a = {NULL, NULL};
+    a.weight = place(l, role, join(buf, name, "weight"), out, in, 0);
+    if (l->config->bias) a.bias = place(l, RDK_ROLE_BIAS, join(buf, name, "bias"), 0, out, 0);
+    return a;
+}
+
+static rdk_affine place_norm(layout *l, const char *name)
+{
+    const rdk_model_config *c = l->config;
+    char buf[RDK_NAME_TEXT];
+    rdk_affine a = {NULL, NULL};
+    a.weight = place(l, RDK_ROLE_NORM, join(buf, name, "gain"), 0, c->d_model, 1);
+    if (c->bias && c->norm == RDK_LAYER_NORM)
+        a.bias = place(l, RDK_ROLE_NORM, join(buf, name, "bias"), 0, c->d_model, 0);
+    return a;
+}
+
+/* L2-normed q and k meet in a cosine, which one factor a head stretches; LayerNorm and RMSNorm have
+ * a gain for each dimension of q and of k, shared by the heads. */
+static void place_qk_gains(layout *l, rdk_layer *y)
+{
+    const rdk_model_config *c = l->config;
+    bool l2 = c->qk_norm == RDK_QK_L2;
+    double start = rdk_config_qk_gain(c);
+    y->q_gain = y->k_gain = NULL;
+    if (c->qk_norm == RDK_QK_OFF) return;
+    y->q_gain = place(l, RDK_ROLE_QK_GAIN, "attention.q_gain", 0, l2 ? c->heads : c->d_k, start);
+    if (!l2) y->k_gain = place(l, RDK_ROLE_QK_GAIN, "attention.k_gain", 0, c->d_k, start);
+}
+
+static void place_layer(layout *l, rdk_layer *y)
+{
+    const rdk_model_config *c = l->config;
+    size_t inner = c->heads * c->d_k; /* widths are at most RDK_MAX_WIDTH: no overflow */
+    y->norm1 = place_norm(l, "norm1");
+    y->q = place_linear(l, RDK_ROLE_WQ, "attention.wq", inner, c->d_model);
+    y->k = place_linear(l, RDK_ROLE_WK, "attention.wk", inner, c->d_model);
+    y->v = place_linear(l, RDK_ROLE_WV, "attention.wv", inner, c->d_model);
+    place_qk_gains(l, y);
+    y->o = place_linear(l, RDK_ROLE_WO, "attention.wo", c->d_model, inner);
+    if (c->mlp == RDK_MLP_NONE) return;
+    y->norm2 = place_norm(l, "norm2");
+    y->in = place_linear(l, RDK_ROLE_MLP_IN, "mlp.in", c->d_ff, c->d_model);
+    if (c->mlp == RDK_MLP_SWIGLU)
+        y->gate = place_linear(l, RDK_ROLE_MLP_GATE, "mlp.gate", c->d_ff, c->d_model);
+    y->out = place_linear(l, RDK_ROLE_MLP_OUT, "mlp.out", c->d_model, c->d_ff);
+}
+
+static rdk_affine place_head(layout *l, rdk_tensor *tokens)
+{
+    const rdk_model_config *c = l->config;
+    if (!c->tie) return place_linear(l, RDK_ROLE_HEAD, "head", c->vocab, c->d_model);
+    rdk_affine a = {tokens, NULL};
+    if (c->bias) a.bias = place(l, RDK_ROLE_BIAS, "head.bias", 0, c->vocab, 0);
+    return a;
+}
+
+/* Walks the list; writes into parts, whose layers are layer (all into one slot while measuring). */
+static void walk(layout *l, rdk_model *parts, rdk_layer *layer)
+{
+    const rdk_model_config *c = l->config;
+    l->layer = -1;
+    parts->tokens = place(l, RDK_ROLE_TOKENS, "tokens.weight", c->vocab, c->d_model, 0);
+    if (c->positions == RDK_LEARNED)
+        parts->positions =
+            place(l, RDK_ROLE_POSITIONS, "positions.weight", c->max_len, c->d_model, 0);
+    for (size_t i = 0; i < c->layers; i++) {
+        l->layer = (int)i;
+        place_layer(l, &layer[l->model ? i : 0]);
+    }
+    l->layer = -1;
+    if (c->norm_place == RDK_PRE_NORM) parts->final_norm = place_norm(l, "final_norm");
+    parts->head = place_head(l, parts->tokens);
+}
+
+bool rdk_nn_measure(const rdk_model_config *c, size_t *n_params, size_t *size)
+{
+    layout l = {.config = c};
+    rdk_model parts = {0};
+    rdk_layer layer = {0};
+    walk(&l, &parts, &layer);
+    *n_params = l.n_params;
+    *size = l.size;
+    return !l.too_large;
+}
+
+static bool allocate(rdk_model *m, rdk_status *s)
+{
+    const rdk_model_config *c = &m->config;
+    m->param = rdk_alloc(m->n_params, sizeof *m->param, s);
+    m->layer = rdk_alloc(c->layers, sizeof *m->layer, s);
+    m->values = rdk_alloc(m->size, sizeof *m->values, s);
+    m->grads = rdk_alloc(m->size, sizeof *m->grads, s);
+    if (c->positions == RDK_SINUSOIDAL)
+        m->sinusoids = (rdk_tensor){
+            .data = rdk_alloc(c->max_len * c->d_model, sizeof(rdk_real), s), /* measured before */
+            .n_dims = 2,
+            .dim = {c->max_len, c->d_model},
+            .name = "sinusoids"};
+    return m->param && m->layer && m->values && m->grads &&
+           (c->positions != RDK_SINUSOIDAL || m->sinusoids.data);
+}
+
+rdk_model *rdk_model_new(const rdk_model_config *c, uint64_t seed, rdk_status *s)
+{
+    if (!rdk_model_config_check(c, s)) return NULL;
+    rdk_model *m = rdk_alloc(1, sizeof *m, s);
+    if (!m) return NULL;
+    m->config = *c;
+    m->scale = rdk_config_score_scale(c);
+    if (!rdk_nn_measure(c, &m->n_params, &m->size) || !allocate(m, s)) {
+        rdk_model_free(m);
+        return NULL;
+    }
+    layout l = {.config = &m->config, .model = m};
+    walk(&l, m, m->layer);
+    for (size_t i = 0; i < m->n_params; i++) rdk_nn_draw(&m->param[i], seed);
+    if (m->sinusoids.data) rdk_nn_sinusoids(c->max_len, c->d_model, m->sinusoids.data);
+    return m;
+}
+
+void rdk_model_free(rdk_model *m)
+{
+    if (!m) return;
+    rdk_free(m->sinusoids.data);
+    rdk_free(m->grads);
+    rdk_free(m->values);
+    rdk_free(m->layer);
+    rdk_free(m->param);
+    rdk_free(m);
+}
+
+const rdk_model_config *rdk_model_config_of(const rdk_model *m)
+{
+    return &m->config;
+}
+
+size_t rdk_model_param_count(const rdk_model *m)
+{
+    return m->n_params;
+}
+
+rdk_param *rdk_model_param(rdk_model *m, size_t i)
+{
+    return &m->param[i];
+}
+
+rdk_param *rdk_model_find(rdk_model *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_params; i++)
+        if (strcmp(m->param[i].name, name) == 0) return &m->param[i];
+    return NULL;
+}
+
+rdk_param *rdk_model_role(rdk_model *m, rdk_role role, int layer)
+{
+    for (size_t i = 0; i < m->n_params; i++)
+        if (m->param[i].role == role && m->param[i].layer == layer) return &m->param[i];
+    return NULL;
+}
+
+size_t rdk_model_size(const rdk_model *m)
+{
+    return m->size;
+}
+
+rdk_real *rdk_model_values(rdk_model *m)
+{
+    return m->values;
+}
+
+rdk_real *rdk_model_grads(rdk_model *m)
+{
+    return m->grads;
+}
+
+void rdk_model_zero_grad(rdk_model *m)
+{
+    memset(m->grads, 0, m->size * sizeof *m->grads);
+}
+
+double rdk_model_score_scale(const rdk_model *m)
+{
+    return m->scale;
+}
