@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ * Averages over rows: which row counts for which figure.
+ *
+ * Invariant: this is the only place that knows, so a measured column and the theory beside it
+ * average over the same rows. Sums run in double, in the order of the calls. Read next: head.c. */
+#include "row.h"
+
+#include <math.h>
+
+/* Rows from here on count for p_max and saturation: in shorter ones p_max is high although nothing
+ * saturates. */
+enum { LONG_ROW = 8 };
+
+rdk_tally rdk_tally_begin(size_t longest)
+{
+    return (rdk_tally){.long_from = longest >= LONG_ROW ? LONG_ROW : 2};
+}
+
+void rdk_tally_add(rdk_tally *t, size_t n, double variance, const rdk_row_figures *f)
+{
+    if (n == 0) return;
+    t->rows++;
+    t->sum[RDK_MEAN_ENTROPY] += f->entropy;
+    t->sum[RDK_MEAN_TRACE] += f->jacobian_trace;
+    t->sum[RDK_MEAN_FROB2] += f->jacobian_frob2;
+    if (n >= 2) {
+        t->rows_two++;
+        t->sum[RDK_MEAN_VARIANCE] += variance;
+        t->sum[RDK_MEAN_ENTROPY_NORM] += f->entropy / log((double)n);
+    }
+    if (n >= t->long_from) {
+        t->rows_long++;
+        t->sum[RDK_MEAN_P_MAX] += f->p_max;
+        t->sum[RDK_MEAN_SAT90] += f->p_max > 0.90;
+        t->sum[RDK_MEAN_SAT99] += f->p_max > 0.99;
+    }
+}
+
+static size_t rows_behind(const rdk_tally *t, int figure)
+{
+    switch (figure) {
+    case RDK_MEAN_VARIANCE:
+    case RDK_MEAN_ENTROPY_NORM:
+        return t->rows_two;
+    case RDK_MEAN_P_MAX:
+    case RDK_MEAN_SAT90:
+    case RDK_MEAN_SAT99:
+        return t->rows_long;
+    default:
+        return t->rows;
+    }
+}
+
+void rdk_tally_means(const rdk_tally *t, double mean[RDK_MEANS])
+{
+    for (int m = 0; m < RDK_MEANS; m++) {
+        size_t n = rows_behind(t, m);
+        mean[m] = n ? t->sum[m] / (double)n : NAN;
+    }
+}
+
+rdk_theory rdk_means_named(const double mean[RDK_MEANS])
+{
+    return (rdk_theory){
+        .score_std = sqrt(mean[RDK_MEAN_VARIANCE]),
+        .entropy = mean[RDK_MEAN_ENTROPY],
+        .entropy_norm = mean[RDK_MEAN_ENTROPY_NORM],
+        .p_max = mean[RDK_MEAN_P_MAX],
+        .sat90 = mean[RDK_MEAN_SAT90],
+        .sat99 = mean[RDK_MEAN_SAT99],
+        .jacobian_trace = mean[RDK_MEAN_TRACE],
+        .jacobian_frob = sqrt(mean[RDK_MEAN_FROB2]),
+    };
+}
