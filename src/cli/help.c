@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ * --help, from the tables of options, switches, scalings and tasks.
+ * Invariant: one line an option, at most 100 columns (tests/cli/test_usage.c). */
+#include <string.h>
+
+#include "cli.h"
+
+enum { COLUMNS = 100, USAGE_COLUMNS = 24, INDENT = 2 };
+
+/* ---- one option -------------------------------------------------------------------------------
+ */
+
+char *rdk_option_usage(const rdk_option *o, char buf[RDK_USAGE_TEXT])
+{
+    if (o->type == RDK_OPT_BOOL) {
+        snprintf(buf, RDK_USAGE_TEXT, "--[no-]%s", o->name);
+    } else {
+        snprintf(buf, RDK_USAGE_TEXT, "--%s %s", o->name, o->value_name);
+    }
+    return buf;
+}
+
+/* A bound as short as it can be: 1000, 1e12, 2^64-1. */
+static void short_bound(double x, char out[RDK_NUMBER_TEXT])
+{
+    static const double long_from = 1e9, two_to_64 = 18446744073709551616.0;
+    if (x >= two_to_64 && x < 2 * two_to_64) {
+        strcpy(out, "2^64-1");
+    } else if (x >= long_from && x < two_to_64) {
+        snprintf(out, RDK_NUMBER_TEXT, "%.0e", x);
+        char *exponent = strchr(out, 'e') + 1; /* "+09" */
+        char *digits = exponent + strspn(exponent, "+0");
+        memmove(exponent, digits, strlen(digits) + 1);
+    } else {
+        rdk_text_double(x, out);
+    }
+}
+
+char *rdk_option_short_range(const rdk_option *o, char buf[RDK_USAGE_TEXT])
+{
+    char low[RDK_NUMBER_TEXT], high[RDK_NUMBER_TEXT];
+    size_t used = 0;
+    buf[0] = '\0';
+    if (o->type == RDK_OPT_UINT || o->type == RDK_OPT_REAL) {
+        short_bound(o->low, low);
+        short_bound(o->high, high);
+        snprintf(buf, RDK_USAGE_TEXT, "%s..%s", low, high);
+    }
+    for (size_t i = 0; o->type == RDK_OPT_CHOICE && o->choices[i] && used < RDK_USAGE_TEXT; i++) {
+        used += (size_t)snprintf(buf + used, RDK_USAGE_TEXT - used, "%s%s", i ? "|" : "",
+                                 o->choices[i]);
+    }
+    return buf;
+}
+
+static void print_option(FILE *out, const rdk_option *o)
+{
+    char usage[RDK_USAGE_TEXT], range[RDK_USAGE_TEXT];
+    rdk_option_short_range(o, range);
+    fprintf(out, "%*s%-*s %s", INDENT, "", USAGE_COLUMNS, rdk_option_usage(o, usage), o->help);
+    if (range[0]) fprintf(out, " (%s)", range);
+    if (o->auto_rule) {
+        fprintf(out, " [auto: %s]", o->auto_rule);
+    } else if (o->initial[0]) {
+        fprintf(out, " [%s]", o->initial);
+    }
+    fprintf(out, "\n");
+}
+
+static void print_switches(FILE *out)
+{
+    char usage[RDK_USAGE_TEXT];
+    for (size_t i = 0; i < rdk_switch_count(); i++) {
+        const rdk_switch *f = rdk_switch_at(i);
+        bool needed = f->value_name && f->action != RDK_ACTION_HELP;
+        snprintf(usage, sizeof usage, "--%s%s%s", f->name, needed ? " " : "",
+                 needed ? f->value_name : "");
+        fprintf(out, "%*s%-*s %s\n", INDENT, "", USAGE_COLUMNS, usage, f->help);
+    }
+}
+
+static void print_options(FILE *out)
+{
+    const char *group = "";
+    for (size_t i = 0; i < rdk_option_count(); i++) {
+        const rdk_option *o = rdk_option_at(i);
+        if (strcmp(group, o->group) != 0) fprintf(out, "\n%s:\n", o->group);
+        group = o->group;
+        print_option(out, o);
+    }
+    print_switches(out);
+}
+
+/* ---- the tables beside ------------------------------------------------------------------------
+ */
+
+/* text from column `indent` on, broken between words. */
+static void print_wrapped(FILE *out, const char *text, int indent)
+{
+    int column = indent;
+    fprintf(out, "%*s", indent, "");
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + n > COLUMNS) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", n, text);
+        column += n;
+        text += n;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_scalings(FILE *out)
+{
+    enum { NAME_COLUMNS = 8 };
+    fprintf(out, "\nscalings (--scale), the score of a query q and a key k of width d_k:\n");
+    for (size_t i = 0; i < rdk_scaling_count(); i++) {
+        const rdk_scaling *p = rdk_scaling_at(i);
+        fprintf(out, "%*s%-*s %s\n", INDENT, "", NAME_COLUMNS, p->name, p->formula);
+        print_wrapped(out, p->about, INDENT + NAME_COLUMNS + 1 + INDENT);
+    }
+    fprintf(out, "%*s%-*s %s\n", INDENT, "", NAME_COLUMNS, "NUMBER", "NUMBER q.k");
+}
+
+static void print_tasks(FILE *out)
+{
+    fprintf(out, "\ntasks (--task):\n");
+    for (size_t i = 0; i < rdk_task_type_count(); i++) {
+        fprintf(out, "%*s%s\n", INDENT, "", rdk_task_type_name(i));
+        print_wrapped(out, rdk_task_type_about(i), 2 * INDENT);
+    }
+}
+
+static void print_verbs(FILE *out)
+{
+    enum { SYNOPSIS_COLUMNS = 20 };
+    for (size_t i = 0; i < rdk_verb_count(); i++) {
+        const rdk_verb *v = rdk_verb_at(i);
+        fprintf(out, "%*s%s %-*s %s\n", INDENT, "", rdk_cli_command(), SYNOPSIS_COLUMNS,
+                v->synopsis, v->about);
+    }
+}
+
+void rdk_print_help(FILE *out)
+{
+    fprintf(out,
+            "rootdk trains small Transformers and shows what the scaling of attention does.\n\n"
+            "usage:\n");
+    print_verbs(out);
+    fprintf(out, "\noptions: --opt value or --opt=value; (what it takes) [what it is otherwise]\n");
+    print_options(out);
+    print_scalings(out);
+    print_tasks(out);
+    fprintf(out, "\nexit status: 0 done, 1 failed, 2 usage, 3 the run diverged, 4 a self-check "
+                 "failed\n");
+}
+
+bool rdk_print_option(FILE *out, const char *name, rdk_status *s)
+{
+    static const char *const scopes[] = {
+        "defines the run: in config.ini and checkpoints, fixed on --resume",
+        "decides what is written: in config.ini, fixed on --resume",
+        "of this call only: not in config.ini, free on --resume",
+    };
+    char usage[RDK_USAGE_TEXT], range[RDK_RANGE_TEXT], quoted[RDK_QUOTE_TEXT];
+    if (!strncmp(name, "--", 2)) name += 2;
+    const rdk_option *o = rdk_option_find(name);
+    if (!o) {
+        const rdk_option *near = rdk_option_nearest(name);
+        return rdk_fail(s, RDK_EVALUE, "no option is called %s%s%s%s", rdk_quote(name, quoted),
+                        near ? " (did you mean " : " (--help lists them all)",
+                        near ? near->name : "", near ? "?)" : "");
+    }
+    fprintf(out, "%s\n", rdk_option_usage(o, usage));
+    fprintf(out, "  about    %s\n", o->help);
+    fprintf(out, "  takes    %s\n", rdk_option_range(o, range));
+    fprintf(out, "  default  %s\n", o->initial[0] ? o->initial : "none");
+    if (o->auto_rule) fprintf(out, "  auto     %s\n", o->auto_rule);
+    fprintf(out, "  scope    %s\n", scopes[o->scope]);
+    if (!strcmp(name, "scale")) print_scalings(out);
+    if (!strcmp(name, "task")) print_tasks(out);
+    return true;
+}

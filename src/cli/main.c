@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ * rootdk, the program: finds the verb and runs it.
+ *
+ * Invariant: results go to stdout, everything else to stderr; output that could not be written is
+ * a failure. No verb means train.
+ * Read next: train.c. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static int run_help(int argc, char **argv);
+static int run_version(int argc, char **argv);
+
+static const rdk_verb verbs[] = {
+    {"train", "[train] [OPTIONS]", "train one model", rdk_cli_train},
+    {"help", "help [OPTION]", "this page, or all about one option", run_help},
+    {"version", "version", "the same as --version", run_version},
+};
+
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+size_t rdk_verb_count(void)
+{
+    return VERBS;
+}
+
+const rdk_verb *rdk_verb_at(size_t i)
+{
+    return i < VERBS ? &verbs[i] : NULL;
+}
+
+/* Set once at the start; how the launcher was typed, or argv[0]. */
+static const char *command = "rootdk";
+
+const char *rdk_cli_command(void)
+{
+    return command;
+}
+
+static void find_command(const char *program)
+{
+    const char *typed = getenv("RDK_COMMAND");
+    if (!typed || !*typed) typed = program;
+    if (!typed || !*typed || strlen(typed) >= RDK_PATH_TEXT) return;
+    for (const char *p = typed; *p; p++) {
+        if (iscntrl((unsigned char)*p)) return;
+    }
+    command = typed;
+}
+
+int rdk_cli_failed(const rdk_status *s)
+{
+    fflush(stdout);
+    fprintf(stderr, "rootdk: %s\n", s->message);
+    if (s->code == RDK_EVALUE) return RDK_EXIT_USAGE;
+    return s->code == RDK_ENONFINITE ? RDK_EXIT_DIVERGED : RDK_EXIT_FAILED;
+}
+
+static int run_help(int argc, char **argv)
+{
+    rdk_status s = {0};
+    if (argc == 0) {
+        rdk_print_help(stdout);
+        return RDK_EXIT_DONE;
+    }
+    if (argc > 1) rdk_fail(&s, RDK_EVALUE, "help is about one option at a time");
+    bool printed = argc == 1 && rdk_print_option(stdout, argv[0], &s);
+    return printed ? RDK_EXIT_DONE : rdk_cli_failed(&s);
+}
+
+static int run_version(int argc, char **argv)
+{
+    rdk_status s = {0};
+    char quoted[RDK_QUOTE_TEXT];
+    if (argc) {
+        rdk_fail(&s, RDK_EVALUE, "version takes no words (%s)", rdk_quote(argv[0], quoted));
+        return rdk_cli_failed(&s);
+    }
+    rdk_print_version(stdout);
+    return RDK_EXIT_DONE;
+}
+
+static int unknown_verb(const char *word)
+{
+    const char *names[VERBS];
+    char quoted[RDK_QUOTE_TEXT];
+    rdk_status s = {0};
+    for (size_t i = 0; i < VERBS; i++) names[i] = verbs[i].name;
+    const char *near = rdk_nearest(word, names, VERBS);
+    rdk_quote(word, quoted);
+    if (near) {
+        rdk_fail(&s, RDK_EVALUE, "unknown verb %s (did you mean %s?)", quoted, near);
+    } else {
+        rdk_fail(&s, RDK_EVALUE, "unknown verb %s (options begin with --; --help lists all)",
+                 quoted);
+    }
+    return rdk_cli_failed(&s);
+}
+
+/* argv[1] is the verb where it does not begin with a dash. */
+static int run(int argc, char **argv)
+{
+    if (argc < 2 || argv[1][0] == '-') return rdk_cli_train(argc > 0 ? argc - 1 : 0, argv + 1);
+    for (size_t i = 0; i < VERBS; i++) {
+        if (!strcmp(verbs[i].name, argv[1])) return verbs[i].run(argc - 2, argv + 2);
+    }
+    return unknown_verb(argv[1]);
+}
+
+/* What stdout could not take is lost, and the caller must know. */
+static int close_output(int status)
+{
+    bool lost = ferror(stdout) != 0;
+    errno = 0;
+    if (fflush(stdout) == 0 && !lost) return status;
+    fprintf(stderr, "rootdk: cannot write all of the output%s%s\n", errno ? ": " : "",
+            errno ? strerror(errno) : "");
+    return status ? status : RDK_EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* a killed run loses one line at most */
+    find_command(argc > 0 ? argv[0] : NULL);
+    return close_output(run(argc, argv));
+}

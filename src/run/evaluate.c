@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * The held-out figures: the same sequences at every evaluation, without dropout, nothing recorded.
+ * The next training step is not touched: it has a stream and a batch of its own. */
+#include "trainer.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static bool forward(rdk_trainer *r)
+{
+    rdk_batch *b = &r->eval_batch;
+    rdk_tape_reset(r->tape);
+    rdk_tape_recording(r->tape, false);
+    rdk_tape_training(r->tape, false, (rdk_stream){0}, 0);
+    rdk_tensor *logits =
+        rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length, NULL);
+    rdk_tensor *loss = rdk_cross_entropy(r->tape, logits, b->target, 1, b->nll, b->best);
+    rdk_tape_recording(r->tape, true);
+    if (loss) return true;
+    const rdk_status *failed = rdk_tape_status(r->tape);
+    return rdk_fail(r->status, failed->code, "%s", failed->message);
+}
+
+bool rdk_evaluate(rdk_trainer *r, rdk_pass *pass)
+{
+    const rdk_config *c = &r->config;
+    rdk_batch *b = &r->eval_batch;
+    double loss = 0, right = 0, whole = 0;
+    *pass = (rdk_pass){0};
+    for (size_t first = 0; first < c->eval_size; first += b->n) {
+        size_t n = c->eval_size - first < b->n ? c->eval_size - first : b->n;
+        rdk_batch_eval(b, r->task, c->seed, first, n);
+        if (!forward(r)) return false;
+        rdk_pass p = rdk_batch_score(b);
+        loss += p.loss * (double)p.counted;
+        right += p.accuracy * (double)p.counted;
+        whole += p.sequence_accuracy * (double)n;
+        pass->counted += p.counted;
+        pass->tokens += p.tokens;
+    }
+    if (pass->counted) {
+        pass->loss = loss / (double)pass->counted;
+        pass->accuracy = right / (double)pass->counted;
+        pass->sequence_accuracy = whole / (double)c->eval_size;
+    }
+    if (isfinite(pass->loss)) return true;
+    return rdk_fail(r->status, RDK_ENONFINITE,
+                    "step %" PRIu64 ": the held-out loss is not finite (try a smaller --lr)",
+                    r->step);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ * What no single option can say: the values left to rule, and the checks that involve several.
+ *
+ * What a model may be is checked in src/nn/config.c.
+ *
+ * Invariant: the rules look at values only, never at which of them were given, so resolving a
+ * resolved configuration changes nothing and config.ini, read back, is the same run.
+ * Read next: setup.c, what is made from it. */
+#include <math.h>
+#include <unistd.h>
+
+#include <rootdk/run.h>
+
+enum {
+    USUAL_HEADS = 2,
+    USUAL_D_MODEL = 64,
+    USUAL_D_K = 64,
+    FF_PER_D_MODEL = 4,
+    ENDLESS_EVAL_SIZE = 1024, /* sequences, where the task has no split of its own */
+};
+
+/* ---- the model's sizes ------------------------------------------------------------------------
+ */
+
+/* A head is 64 wide, until d_model or the number of heads is stated: then it is their quotient. */
+static bool resolve_d_k(rdk_model_config *m, bool usual, rdk_status *s)
+{
+    if (m->d_k) return true;
+    m->d_k = usual ? USUAL_D_K : m->d_model / m->heads;
+    return usual || m->d_model % m->heads == 0 ||
+           rdk_fail(s, RDK_EVALUE,
+                    "--d-model %zu cannot be divided among --heads %zu: %zu is no multiple of %zu "
+                    "(choose others, or state the width of a head with --d-k)",
+                    m->d_model, m->heads, m->d_model, m->heads);
+}
+
+static bool resolve_sizes(rdk_model_config *m, rdk_status *s)
+{
+    bool usual = !m->d_model && !m->heads;
+    if (!m->d_model) m->d_model = USUAL_D_MODEL;
+    if (!m->heads) m->heads = USUAL_HEADS;
+    if (!m->d_ff) m->d_ff = FF_PER_D_MODEL * m->d_model;
+    return resolve_d_k(m, usual, s);
+}
+
+static rdk_qk_norm usual_qk_norm(const rdk_model_config *m)
+{
+    const rdk_scaling *policy = rdk_scaling_find(m->scale);
+    return policy ? policy->qk_norm : RDK_QK_OFF;
+}
+
+static double usual_qk_gain(const rdk_model_config *m)
+{
+    return m->qk_norm == RDK_QK_L2 ? sqrt((double)m->d_k) : 1;
+}
+
+static void resolve_qk_norm(rdk_model_config *m)
+{
+    if (m->qk_norm == RDK_QK_AUTO) m->qk_norm = usual_qk_norm(m);
+    if (m->qk_norm != RDK_QK_OFF && m->qk_gain == 0) m->qk_gain = usual_qk_gain(m);
+}
+
+void rdk_config_unresolve(rdk_config *c)
+{
+    rdk_model_config *m = &c->model;
+    if (m->qk_gain == usual_qk_gain(m)) m->qk_gain = 0;
+    if (m->qk_norm == usual_qk_norm(m)) m->qk_norm = RDK_QK_AUTO;
+    if (!m->d_model) return;
+    if (m->d_ff == FF_PER_D_MODEL * m->d_model) m->d_ff = 0;
+    if (m->heads && m->d_k * m->heads == m->d_model) m->d_k = 0;
+}
+
+/* ---- the training ------------------------------------------------------------------------------
+ */
+
+static void resolve_task(rdk_config *c, const rdk_task *task)
+{
+    size_t windows = rdk_task_eval_windows(task);
+    c->task.length = rdk_task_length(task);
+    c->task.vocab = rdk_task_vocab_option(task);
+    c->model.vocab = rdk_task_vocab(task);
+    c->model.max_len = rdk_task_tokens(task);
+    if (!c->eval_size) c->eval_size = windows ? windows : ENDLESS_EVAL_SIZE;
+    if (windows && c->eval_size > windows) c->eval_size = windows;
+}
+
+static bool check_training(rdk_config *c, rdk_status *s)
+{
+    char lr[RDK_NUMBER_TEXT], min_lr[RDK_NUMBER_TEXT];
+    if (c->optim.warmup > c->steps) c->optim.warmup = c->steps;
+    if (c->stop_at > c->steps) {
+        return rdk_fail(s, RDK_EVALUE, "--stop-at %llu lies behind the end, --steps %llu",
+                        (unsigned long long)c->stop_at, (unsigned long long)c->steps);
+    }
+    if (c->optim.min_lr > c->optim.lr) {
+        return rdk_fail(s, RDK_EVALUE, "--min-lr %s is above --lr %s (lower the first)",
+                        rdk_text_double(c->optim.min_lr, min_lr), rdk_text_double(c->optim.lr, lr));
+    }
+    return true;
+}
+
+/* ---- the size of the run ------------------------------------------------------------------------
+ */
+
+static double parameter_count(const rdk_model_config *m)
+{
+    double d = (double)m->d_model, inner = (double)m->heads * (double)m->d_k;
+    double in_mlp = m->mlp == RDK_MLP_NONE ? 0 : m->mlp == RDK_MLP_SWIGLU ? 3 : 2;
+    double tables = (double)m->vocab * (m->tie ? 1 : 2);
+    if (m->positions == RDK_LEARNED) tables += (double)m->max_len;
+    return d * tables + (double)m->layers * d * (4 * inner + in_mlp * (double)m->d_ff);
+}
+
+/* Numbers kept of one token until backward, at the very least. */
+static double activation_count(const rdk_model_config *m)
+{
+    double inner = (double)m->heads * (double)m->d_k;
+    double mlp = m->mlp == RDK_MLP_NONE ? 0 : 2 * (double)m->d_ff;
+    return (double)m->layers * (2 * (double)m->d_model + 4 * inner + mlp) + 2 * (double)m->vocab;
+}
+
+/* A lower bound of the bytes that the run needs; in double, which cannot overflow. */
+static double least_memory(const rdk_config *c)
+{
+    double copies = c->optim.kind == RDK_ADAMW ? 4 : 3; /* values, gradients, moments */
+    double tokens = (double)c->batch * (double)c->model.max_len;
+    double batch_arrays = tokens * (double)c->accum * (3 * sizeof(int32_t) + sizeof(rdk_real));
+    return batch_arrays + sizeof(rdk_real) * (copies * parameter_count(&c->model) +
+                                              tokens * activation_count(&c->model));
+}
+
+/* Bytes of memory in this machine; INFINITY where unknown. */
+static double machine_memory(void)
+{
+#ifdef _SC_PHYS_PAGES
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0) return (double)pages * (double)page;
+#endif
+    return INFINITY;
+}
+
+static bool check_size(const rdk_config *c, rdk_status *s)
+{
+    static const double gigabyte = 1e9;
+    double needed = least_memory(c), there = machine_memory();
+    size_t sequences, tokens;
+    bool countable = rdk_size_mul(c->batch, c->accum, &sequences) &&
+                     rdk_size_mul(sequences, c->model.max_len, &tokens) &&
+                     needed < (double)SIZE_MAX;
+    if (countable && needed <= there) return true;
+    return rdk_fail(
+        s, RDK_EVALUE,
+        "--batch %zu of %zu tokens, --layers %zu, --d-model %zu needs %.1f GB at least, "
+        "this machine has %.1f GB (reduce them; --accum makes large batches of small)",
+        c->batch, c->model.max_len, c->model.layers, c->model.d_model, needed / gigabyte,
+        there / gigabyte);
+}
+
+bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s)
+{
+    resolve_task(c, task);
+    if (!resolve_sizes(&c->model, s)) return false;
+    resolve_qk_norm(&c->model);
+    return check_training(c, s) && check_size(c, s);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * What a resumed run is: the configuration of its directory, with the few options that a call may
+ * change. Whatever else was given must say the same, or is refused by name: an option that is
+ * silently overridden, or silently obeyed, makes a run that nobody can repeat. */
+#include "trainer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool texts_equal(const rdk_config *a, const rdk_config *b, const rdk_option *o, rdk_text *x,
+                        rdk_text *y)
+{
+    x->size = y->size = 0;
+    rdk_option_text(a, o, x);
+    rdk_option_text(b, o, y);
+    return x->data && y->data && strcmp(x->data, y->data) == 0;
+}
+
+/* A run with a constant learning rate may be made longer: no step before the end changes. */
+static bool may_change(const rdk_option *o, const rdk_config *old, const rdk_config *now)
+{
+    if (o->scope == RDK_OPT_RUNS) return true;
+    return strcmp(o->name, "steps") == 0 && old->optim.schedule == RDK_CONSTANT &&
+           now->steps > old->steps;
+}
+
+static bool take_over(rdk_config *old, const rdk_config *now, const rdk_option *o, rdk_status *s)
+{
+    rdk_text was = {0}, is = {0};
+    bool ok = true;
+    if (!texts_equal(old, now, o, &was, &is)) {
+        if (may_change(o, old, now))
+            ok = rdk_option_set(old, o, is.data, s);
+        else
+            ok = rdk_fail(s, RDK_EVALUE,
+                          "cannot resume %s: it has %s = %s, this command says %s (drop "
+                          "--%s, or start a new run with --out)",
+                          now->resume, o->name, was.data, is.data, o->name);
+    }
+    rdk_text_free(&was);
+    rdk_text_free(&is);
+    return ok;
+}
+
+bool rdk_resume_config(rdk_config *c, const bool *given, rdk_status *s)
+{
+    char path[RDK_PATH_TEXT + 64];
+    snprintf(path, sizeof path, "%s/config.ini", c->resume);
+    if (!rdk_file_exists(path))
+        return rdk_fail(s, RDK_EIO,
+                        "cannot resume %s: there is no %s (a run's directory is needed)", c->resume,
+                        path);
+    char *text = rdk_file_read(path, NULL, s);
+    if (!text) return false;
+    rdk_config old;
+    rdk_config_init(&old);
+    bool ok = rdk_config_read(&old, text, path, NULL, s);
+    for (size_t i = 0; ok && i < rdk_option_count(); i++)
+        if (given && given[i]) ok = take_over(&old, c, rdk_option_at(i), s);
+    rdk_free(text);
+    if (ok) *c = old;
+    return ok;
+}
+
+bool rdk_same_definition(const rdk_config *a, const rdk_config *b, const rdk_option **different)
+{
+    rdk_text x = {0}, y = {0};
+    *different = NULL;
+    for (size_t i = 0; !*different && i < rdk_option_count(); i++) {
+        const rdk_option *o = rdk_option_at(i);
+        if (o->scope == RDK_OPT_DEFINES && !texts_equal(a, b, o, &x, &y) && !may_change(o, a, b))
+            *different = o;
+    }
+    rdk_text_free(&x);
+    rdk_text_free(&y);
+    return !*different;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * run.json: what ran, where, how it ended. Strict JSON: a figure that is not finite is null. */
+#include "trainer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+static void string_field(rdk_text *t, const char *key, const char *value)
+{
+    rdk_text_add(t, "  \"%s\": ", key);
+    rdk_text_json(t, value);
+    rdk_text_add(t, ",\n");
+}
+
+static void number_field(rdk_text *t, const char *key, double value)
+{
+    char number[RDK_NUMBER_TEXT];
+    rdk_text_add(t, "  \"%s\": %s,\n", key,
+                 isfinite(value) ? rdk_text_double(value, number) : "null");
+}
+
+static void integer_field(rdk_text *t, const char *key, uint64_t value)
+{
+    rdk_text_add(t, "  \"%s\": %" PRIu64 ",\n", key, value);
+}
+
+static void machine_fields(rdk_text *t)
+{
+    struct utsname u;
+    if (uname(&u) == 0) {
+        string_field(t, "system", u.sysname);
+        string_field(t, "machine", u.machine);
+    }
+    integer_field(t, "threads", (uint64_t)rdk_threads());
+}
+
+static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
+{
+    if (f->known) {
+        number_field(t, "held_out_loss", f->held_out.loss);
+        number_field(t, "held_out_accuracy", f->held_out.accuracy);
+        number_field(t, "held_out_sequence_accuracy", f->held_out.sequence_accuracy);
+        number_field(t, "best_held_out_loss", r->best_loss);
+        integer_field(t, "best_step", r->best_step);
+    }
+    if (f->have_first) {
+        number_field(t, "initial_loss", f->first.pass.loss);
+        number_field(t, "initial_entropy_norm", f->attention_first.entropy_norm);
+        number_field(t, "initial_query_value_ratio", f->ratio_first);
+    }
+    number_field(t, "train_loss", f->last.pass.loss);
+    number_field(t, "train_accuracy", f->last.pass.accuracy);
+    number_field(t, "entropy_norm", f->attention_last.entropy_norm);
+    number_field(t, "sat99", f->attention_last.sat99);
+    number_field(t, "query_value_ratio", f->ratio_last);
+}
+
+bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *finals, rdk_status *s)
+{
+    char path[RDK_PATH_TEXT + 64];
+    rdk_text t = {0};
+    rdk_text_add(&t, "{\n");
+    string_field(&t, "program", "rootdk");
+    string_field(&t, "version", rdk_version());
+    string_field(&t, "build", rdk_build_id());
+    string_field(&t, "compiler", rdk_compiler());
+    string_field(&t, "isa", rdk_isa());
+    string_field(&t, "precision", sizeof(rdk_real) == sizeof(float) ? "float32" : "float64");
+    machine_fields(&t);
+    string_field(&t, "data", rdk_task_summary(r->task));
+    integer_field(&t, "parameters", rdk_trainable_count(r->model));
+    number_field(&t, "score_scale", rdk_model_score_scale(r->model));
+    number_field(&t, "score_std_theory", r->theory.score_std);
+    number_field(&t, "entropy_norm_theory", r->theory.entropy_norm);
+    if (finals) final_fields(&t, r, finals);
+    if (r->status->code != RDK_OK) string_field(&t, "error", r->status->message);
+    integer_field(&t, "step", r->step);
+    integer_field(&t, "steps", r->config.steps);
+    integer_field(&t, "tokens_seen", r->tokens_seen);
+    number_field(&t, "seconds", rdk_seconds() - r->started);
+    rdk_text_add(&t, "  \"status\": ");
+    rdk_text_json(&t, status);
+    rdk_text_add(&t, "\n}\n");
+    bool ok = rdk_text_ok(&t, s) &&
+              rdk_file_replace(rdk_rundir_file(&r->directory, "run.json", path), t.data, t.size, s);
+    rdk_text_free(&t);
+    return ok;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * Making, finding and locking the directory of a run. mkdir is the test whether a name is free, so
+ * that runs started at the same moment get different ones. */
+#include "rundir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_SUFFIXES = 10000 };
+
+static const char *const RUN_FILES[] = {"config.ini",       "run.json",        "metrics.csv",
+                                        "attention.csv",    "gradients.csv",   "timing.csv",
+                                        "last.safetensors", "best.safetensors"};
+
+char *rdk_rundir_file(const rdk_rundir *d, const char *name, char buf[RDK_PATH_TEXT + 64])
+{
+    snprintf(buf, RDK_PATH_TEXT + 64, "%s/%s", d->path, name);
+    return buf;
+}
+
+static bool lock_directory(rdk_rundir *d, rdk_status *s)
+{
+    d->lock = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (d->lock < 0) return rdk_fail(s, RDK_EIO, "cannot open %s: %s", d->path, strerror(errno));
+    if (flock(d->lock, LOCK_EX | LOCK_NB) == 0) return true;
+    rdk_fail(s, RDK_ESTATE,
+             "%s is in use by another process (wait for it, or choose another --out)", d->path);
+    rdk_rundir_close(d);
+    return false;
+}
+
+static bool directory_is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (!dir) return false;
+    int entries = 0;
+    for (struct dirent *e; (e = readdir(dir));)
+        entries += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(dir);
+    return entries == 0;
+}
+
+static bool remove_old_run(const rdk_rundir *d, rdk_status *s)
+{
+    char path[RDK_PATH_TEXT + 64];
+    for (size_t i = 0; i < sizeof RUN_FILES / sizeof *RUN_FILES; i++) {
+        rdk_rundir_file(d, RUN_FILES[i], path);
+        if (unlink(path) != 0 && errno != ENOENT)
+            return rdk_fail(s, RDK_EIO, "cannot remove %s: %s", path, strerror(errno));
+    }
+    return true;
+}
+
+static bool create_named(rdk_rundir *d, const rdk_config *c, rdk_status *s)
+{
+    struct stat info;
+    snprintf(d->path, sizeof d->path, "%s", c->out);
+    bool there = stat(d->path, &info) == 0;
+    if (there && !S_ISDIR(info.st_mode))
+        return rdk_fail(s, RDK_EIO, "cannot use --out %s: it is not a directory", d->path);
+    if (there && !c->force && !directory_is_empty(d->path))
+        return rdk_fail(s, RDK_EVALUE,
+                        "--out %s exists and is not empty (go on with it: --resume %s, "
+                        "replace it: --force, or choose another name)",
+                        d->path, d->path);
+    if (!there && !rdk_directory_make(d->path, s)) return false;
+    return lock_directory(d, s) && remove_old_run(d, s);
+}
+
+bool rdk_rundir_create(rdk_rundir *d, const rdk_config *c, rdk_status *s)
+{
+    char name[RDK_PATH_TEXT - 16];
+    *d = (rdk_rundir){.lock = -1};
+    if (c->out[0]) return create_named(d, c, s);
+    snprintf(name, sizeof name, "runs/%s-%s-dk%zu-seed%" PRIu64, c->task.name, c->model.scale,
+             c->model.d_k, c->seed);
+    if (!rdk_directory_make("runs", s)) return false;
+    snprintf(d->path, sizeof d->path, "%s", name);
+    for (int n = 2; mkdir(d->path, 0777) != 0; n++) {
+        if (errno != EEXIST || n > MOST_SUFFIXES)
+            return rdk_fail(s, RDK_EIO, "cannot create %s: %s (say where with --out)", d->path,
+                            strerror(errno));
+        snprintf(d->path, sizeof d->path, "%s-%d", name, n);
+    }
+    return lock_directory(d, s);
+}
+
+bool rdk_rundir_open(rdk_rundir *d, const char *path, rdk_status *s)
+{
+    *d = (rdk_rundir){.lock = -1};
+    snprintf(d->path, sizeof d->path, "%s", path);
+    return lock_directory(d, s);
+}
+
+void rdk_rundir_close(rdk_rundir *d)
+{
+    if (d->lock >= 0) close(d->lock);
+    d->lock = -1;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ * What a run prints while it goes: header, prediction beside measurement, table on stdout; the
+ * progress bar on stderr. Times stand on stderr alone, so that the stdout of two equal runs is
+ * equal. */
+#include "trainer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "words.h"
+
+enum { BAR_CELLS = 30, LABEL = 9 };
+
+static void line(const rdk_trainer *r, const char *label, const char *text)
+{
+    fprintf(r->io->out, "%-*s%s\n", LABEL, label, text);
+}
+
+void rdk_screen_header(const rdk_trainer *r)
+{
+    const rdk_config *c = &r->config;
+    if (!r->io->out || c->quiet) return;
+    rdk_text t = {0};
+    struct {
+        const char *label;
+        void (*write)(rdk_text *, const rdk_trainer *);
+    } parts[] = {{"task", rdk_words_task},
+                 {"model", rdk_words_model},
+                 {"scale", rdk_words_scale},
+                 {"training", rdk_words_training},
+                 {"machine", rdk_words_machine}};
+    line(r, "run", r->directory.path);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        t.size = 0;
+        parts[i].write(&t, r);
+        line(r, parts[i].label, t.data ? t.data : "");
+    }
+    rdk_text_free(&t);
+    if (r->step > 0)
+        fprintf(r->io->out, "%-*sstep %" PRIu64 " of %" PRIu64 "%s\n", LABEL, "resumed", r->step,
+                c->steps,
+                r->step == c->steps
+                    ? ": this run is complete; it is only measured again (a larger --steps "
+                      "goes on, where the schedule is constant)"
+                    : "");
+    fflush(r->io->out);
+}
+
+static void compare(const rdk_trainer *r, const char *what, double theory,
+                    double (*value)(const rdk_head_figures *))
+{
+    fprintf(r->io->out, "  %-16s %9.3f ", what, theory);
+    for (int l = 0; l < (int)r->config.model.layers; l++) {
+        rdk_head_figures f = rdk_measure_mean(r->measure, l);
+        fprintf(r->io->out, " %9.3f", value(&f));
+    }
+    fputc('\n', r->io->out);
+}
+
+static double score_std(const rdk_head_figures *f)
+{
+    return f->score_std;
+}
+
+static double entropy_norm(const rdk_head_figures *f)
+{
+    return f->entropy_norm;
+}
+
+static void table_heading(const rdk_trainer *r)
+{
+    fprintf(r->io->out, "\n%8s %-5s %9s %9s %10s %10s %7s %10s %11s\n", "step", "", "loss",
+            "accuracy", "grad norm", "score std", "H/ln n", "saturated", "gW_Q/gW_V");
+}
+
+void rdk_screen_start(const rdk_trainer *r, bool measured)
+{
+    if (!r->io->out || r->config.quiet) return;
+    if (measured) {
+        fprintf(r->io->out, "\n%-18s %9s   measured: layer 0, 1, ...\n", "at initialisation",
+                "predicted");
+        compare(r, "score std", r->theory.score_std, score_std);
+        compare(r, "entropy / ln n", r->theory.entropy_norm, entropy_norm);
+    }
+    table_heading(r);
+    fflush(r->io->out);
+}
+
+void rdk_screen_row(const rdk_trainer *r, const rdk_step_report *p)
+{
+    if (!r->io->out || r->config.quiet) return;
+    if (r->step == r->started_step && r->step > 0) table_heading(r);
+    rdk_screen_progress_clear(r);
+    rdk_head_figures f = rdk_measure_mean(r->measure, RDK_ALL_LAYERS);
+    fprintf(r->io->out, "%8" PRIu64 " %-5s %9.4f %8.2f%% %10.4g %10.4g %7.3f %9.1f%% %11.3g\n",
+            r->step, "train", p->pass.loss, 100 * p->pass.accuracy, p->grad_norm, f.score_std,
+            f.entropy_norm, 100 * f.sat99, rdk_measure_query_value_ratio(r));
+    fflush(r->io->out);
+}
+
+void rdk_screen_eval(const rdk_trainer *r, const rdk_pass *p)
+{
+    if (!r->io->out || r->config.quiet) return;
+    rdk_screen_progress_clear(r);
+    fprintf(r->io->out, "%8" PRIu64 " %-5s %9.4f %8.2f%%   held out", r->step, "eval", p->loss,
+            100 * p->accuracy);
+    if (rdk_task_whole_sequences(r->task))
+        fprintf(r->io->out, ", %.2f%% of sequences whole", 100 * p->sequence_accuracy);
+    fputc('\n', r->io->out);
+    fflush(r->io->out);
+}
+
+static void duration(char *buf, size_t size, double seconds)
+{
+    long s = (long)(seconds + 0.5);
+    if (s < 60)
+        snprintf(buf, size, "%lds", s);
+    else if (s < 3600)
+        snprintf(buf, size, "%ldm%02lds", s / 60, s % 60);
+    else
+        snprintf(buf, size, "%ldh%02ldm", s / 3600, s % 3600 / 60);
+}
+
+void rdk_screen_progress(rdk_trainer *r)
+{
+    static const double LEAST_SECONDS_APART = 0.1;
+    const rdk_config *c = &r->config;
+    double now = rdk_seconds();
+    if (!r->io->progress || !r->io->err || now - r->progress_drawn < LEAST_SECONDS_APART) return;
+    r->progress_drawn = now;
+    double rate = (double)(r->step - r->started_step) / (now - r->started);
+    char bar[BAR_CELLS + 1], left[32];
+    int full = (int)((double)r->step / (double)c->steps * BAR_CELLS);
+    for (int i = 0; i < BAR_CELLS; i++) bar[i] = i < full ? '#' : '.';
+    bar[BAR_CELLS] = 0;
+    duration(left, sizeof left, (double)(c->steps - r->step) / rate);
+    fprintf(r->io->err, "\r\033[K[%s] %" PRIu64 "/%" PRIu64 "  %.1f steps/s  %s left", bar, r->step,
+            c->steps, rate, left);
+    fflush(r->io->err);
+}
+
+void rdk_screen_progress_clear(const rdk_trainer *r)
+{
+    if (!r->io->progress || !r->io->err) return;
+    fputs("\r\033[K", r->io->err);
+    fflush(r->io->err);
+}
+
+void rdk_screen_resume_hint(const rdk_trainer *r, const char *why)
+{
+    rdk_screen_progress_clear(r);
+    if (!r->io->out) return;
+    fprintf(r->io->out,
+            "%s after %" PRIu64 " of %" PRIu64 " steps; saved. To go on:\n    %s --resume %s\n",
+            why, r->step, r->config.steps, r->io->command, r->directory.path);
+    fflush(r->io->out);
+}

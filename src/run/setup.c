@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * What stands before the first step: task, resolved configuration, model, optimizer, tape, batches.
+ * Nothing here touches the disk but to read. */
+#include "trainer.h"
+
+#include <math.h>
+#include <string.h>
+
+bool rdk_setup_task(rdk_config *c, rdk_task **task, rdk_status *s)
+{
+    c->task.data = c->data[0] ? c->data : NULL;
+    c->task.encoder = c->model.arch == RDK_ENCODER;
+    *task = rdk_task_open(&c->task, s);
+    return *task && rdk_config_resolve(c, *task, s) && rdk_model_config_check(&c->model, s);
+}
+
+static bool make_buffers(rdk_trainer *r)
+{
+    const rdk_config *c = &r->config;
+    rdk_status *s = r->status;
+    size_t params = rdk_model_param_count(r->model), len = rdk_task_tokens(r->task);
+    r->grad_norm = rdk_alloc(params, sizeof *r->grad_norm, s);
+    r->weight_norm = rdk_alloc(params, sizeof *r->weight_norm, s);
+    r->update_norm = rdk_alloc(params, sizeof *r->update_norm, s);
+    return rdk_ok(s) && rdk_batch_make(&r->batch, c->batch * c->accum, len, s) &&
+           rdk_batch_make(&r->eval_batch, c->batch, len, s) &&
+           (r->measure = rdk_measure_new(r, s)) != NULL;
+}
+
+bool rdk_setup_trainer(rdk_trainer *r)
+{
+    rdk_config *c = &r->config;
+    rdk_status *s = r->status;
+    r->metrics.fd = r->attention.fd = r->gradients.fd = r->timing.fd = -1;
+    r->directory.lock = -1;
+    r->best_loss = INFINITY;
+    if (!rdk_setup_task(c, &r->task, s)) return false;
+    if (!(r->model = rdk_model_new(&c->model, c->seed, s))) return false;
+    if (!(r->optimizer = rdk_optimizer_new(&c->optim, r->model, s))) return false;
+    if (!(r->tape = rdk_tape_new(s))) return false;
+    r->theory = rdk_theory_sequence(rdk_task_tokens(r->task), c->model.arch == RDK_DECODER,
+                                    rdk_theory_score_variance(&c->model));
+    return make_buffers(r);
+}
+
+void rdk_trainer_free(rdk_trainer *r)
+{
+    rdk_logs_close(r);
+    rdk_rundir_close(&r->directory);
+    rdk_measure_free(r->measure);
+    rdk_batch_free(&r->batch);
+    rdk_batch_free(&r->eval_batch);
+    rdk_free(r->grad_norm);
+    rdk_free(r->weight_norm);
+    rdk_free(r->update_norm);
+    rdk_tape_free(r->tape);
+    rdk_optimizer_free(r->optimizer);
+    rdk_model_free(r->model);
+    rdk_task_close(r->task);
+}
+
+uint64_t rdk_trainable_count(rdk_model *m)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < rdk_model_param_count(m); i++)
+        if (rdk_model_param(m, i)->trainable) n += rdk_size(&rdk_model_param(m, i)->tensor);
+    return n;
+}

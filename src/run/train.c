@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ * The training loop.
+ *
+ * A visit of step s measures the model after s updates: gradients on the batch of update s, rows of
+ * the logs, the held-out loss. Then comes the update. The last step is visited but not updated, so
+ * a run of N steps shows the model at 0 and at N. A checkpoint of step k stands between update k -
+ * 1 and visit k, so that a resumed run begins with a visit like any other. */
+#include "trainer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <math.h>
+#include <string.h>
+
+static bool due(uint64_t every, uint64_t step, uint64_t steps)
+{
+    return step == steps || (every > 0 && step % every == 0);
+}
+
+static void remember(rdk_trainer *r, const rdk_step_report *report, bool first, rdk_finals *f)
+{
+    rdk_head_figures mean = rdk_measure_mean(r->measure, RDK_ALL_LAYERS);
+    double ratio = rdk_measure_query_value_ratio(r);
+    if (first) {
+        f->have_first = true;
+        f->first = *report;
+        f->attention_first = mean;
+        f->ratio_first = ratio;
+    }
+    f->last = *report;
+    f->attention_last = mean;
+    f->ratio_last = ratio;
+}
+
+static bool held_out(rdk_trainer *r, rdk_finals *f)
+{
+    if (!rdk_evaluate(r, &f->held_out) || !rdk_logs_eval_row(r, &f->held_out)) return false;
+    f->known = true;
+    rdk_screen_eval(r, &f->held_out);
+    if (f->held_out.loss >= r->best_loss) return true;
+    r->best_loss = f->held_out.loss;
+    r->best_step = r->step;
+    return rdk_checkpoint_save(r, "best.safetensors");
+}
+
+/* What is seen of step r->step. On return the gradients of its batch are in the model; *probed
+ * tells whether rows of gradients.csv are owed. */
+static bool visit(rdk_trainer *r, rdk_step_report *report, rdk_finals *f, bool *probed)
+{
+    const rdk_config *c = &r->config;
+    bool log = r->step == 0 || due(c->log_every, r->step, c->steps);
+    bool evaluate = due(c->eval_every, r->step, c->steps);
+    *probed = c->probe_every > 0 && due(c->probe_every, r->step, c->steps);
+
+    bool fine = rdk_step_gradients(r, log || *probed, report);
+    if (!fine && r->status->code == RDK_ENONFINITE) rdk_logs_train_row(r, report);
+    if (!fine) return false;
+    if (log || *probed) remember(r, report, r->step == 0, f);
+    if (r->step == 0) rdk_screen_start(r, log || *probed);
+    if (log) {
+        rdk_screen_row(r, report);
+        if (!rdk_logs_train_row(r, report) || !rdk_logs_timing_row(r)) return false;
+    }
+    if (*probed) {
+        if (!rdk_logs_attention_rows(r)) return false;
+        rdk_logs_keep_norms(r);
+    }
+    return !evaluate || held_out(r, f);
+}
+
+/* True where the run is to stop between two steps. */
+static bool wants_stop(const rdk_trainer *r)
+{
+    return r->step < r->config.steps &&
+           ((r->io->stop && *r->io->stop) || (r->config.stop_at && r->step == r->config.stop_at));
+}
+
+static rdk_run_end save_and_stop(rdk_trainer *r, const rdk_finals *f)
+{
+    bool signalled = r->io->stop && *r->io->stop;
+    if (!rdk_checkpoint_save(r, "last.safetensors") ||
+        !rdk_run_json(r, "interrupted", f, r->status))
+        return RDK_RUN_FAILED;
+    rdk_screen_resume_hint(r, signalled ? "interrupted" : "stopped as asked");
+    return signalled ? RDK_RUN_INTERRUPTED : RDK_RUN_DONE;
+}
+
+static rdk_run_end finish(rdk_trainer *r, const rdk_finals *f)
+{
+    if (!rdk_checkpoint_save(r, "last.safetensors") || !rdk_run_json(r, "done", f, r->status))
+        return RDK_RUN_FAILED;
+    rdk_verdict(r, f);
+    return RDK_RUN_DONE;
+}
+
+static rdk_run_end loop(rdk_trainer *r, rdk_finals *f)
+{
+    const rdk_config *c = &r->config;
+    for (;;) {
+        rdk_step_report report;
+        bool probed;
+        if (wants_stop(r)) return save_and_stop(r, f);
+        if (r->step > r->started_step && r->step < c->steps && c->save_every &&
+            r->step % c->save_every == 0 && !rdk_checkpoint_save(r, "last.safetensors"))
+            return RDK_RUN_FAILED;
+        if (!visit(r, &report, f, &probed)) return RDK_RUN_FAILED;
+        uint64_t visited = r->step;
+        bool last = visited == c->steps;
+        if (!last) rdk_step_update(r, &report);
+        if (probed && !rdk_logs_gradient_rows(r, visited, !last)) return RDK_RUN_FAILED;
+        if (last) return finish(r, f);
+        rdk_screen_progress(r);
+    }
+}
+
+/* The directory with its configuration and open logs; nothing was on the disk before. */
+static bool open_run(rdk_trainer *r)
+{
+    const rdk_config *c = &r->config;
+    bool resuming = c->resume[0] != 0;
+    char path[RDK_PATH_TEXT + 64];
+    if (!resuming && !rdk_rundir_create(&r->directory, c, r->status)) return false;
+    if (resuming && !rdk_rundir_open(&r->directory, c->resume, r->status)) return false;
+    if (resuming && !(rdk_checkpoint_load(r) && rdk_checkpoint_load_best(r))) return false;
+    if (c->stop_at && c->stop_at <= r->step)
+        return rdk_fail(r->status, RDK_EVALUE,
+                        "--stop-at %" PRIu64 " is not beyond step %" PRIu64
+                        ", which %s has reached",
+                        c->stop_at, r->step, r->directory.path);
+    rdk_text ini = {0};
+    rdk_config_write(c, RDK_OPT_RECORDS, &ini);
+    bool ok = rdk_text_ok(&ini, r->status) &&
+              rdk_file_replace(rdk_rundir_file(&r->directory, "config.ini", path), ini.data,
+                               ini.size, r->status);
+    rdk_text_free(&ini);
+    r->started_step = r->step;
+    r->started_tokens = r->tokens_seen;
+    return ok && rdk_logs_open(r, resuming) && rdk_run_json(r, "running", NULL, r->status);
+}
+
+/* A run that broke off leaves its reason in run.json; its files stay as they are. */
+static rdk_run_end close_broken(rdk_trainer *r, const rdk_finals *f)
+{
+    rdk_status ignored = {0};
+    bool diverged = r->status->code == RDK_ENONFINITE;
+    rdk_run_json(r, diverged ? "diverged" : "failed", f, &ignored);
+    return diverged ? RDK_RUN_DIVERGED : RDK_RUN_FAILED;
+}
+
+rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
+                      char directory[RDK_PATH_TEXT], rdk_status *s)
+{
+    if (c->resume[0] && !rdk_resume_config(c, given, s)) return RDK_RUN_FAILED;
+    rdk_trainer *r = rdk_alloc(1, sizeof *r, s);
+    if (!r) return RDK_RUN_FAILED;
+    *r = (rdk_trainer){.config = *c, .io = io, .status = s, .started = rdk_seconds()};
+    rdk_finals finals = {0};
+    rdk_run_end end = RDK_RUN_FAILED;
+    if (rdk_setup_trainer(r) && open_run(r)) {
+        rdk_screen_header(r);
+        end = loop(r, &finals);
+        rdk_screen_progress_clear(r);
+        if (end == RDK_RUN_FAILED) end = close_broken(r, &finals);
+    }
+    snprintf(directory, RDK_PATH_TEXT, "%s", r->directory.path);
+    rdk_trainer_free(r);
+    rdk_free(r);
+    return end;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of src/run share: the state of one run.
+ *
+ * Invariant: everything that decides the weights is (config, step); nothing else is carried from
+ * one step to the next but weights and moments. So a run can be cut and continued anywhere. Read
+ * next: train.c, the loop; step.c, one update. */
+#ifndef RDK_RUN_TRAINER_H
+#define RDK_RUN_TRAINER_H
+
+#include <rootdk/run.h>
+
+#include "csv.h"
+#include "rundir.h"
+
+/* Sequences side by side: [n, len] each. */
+typedef struct rdk_batch {
+    size_t n, len;
+    int32_t *input, *target, *length;
+    rdk_real *nll; /* [n, len], loss of each target, by the last forward pass */
+    int32_t *best; /* [n, len], most probable token there */
+} rdk_batch;
+
+/* Averages over the counted targets of a pass. */
+typedef struct rdk_pass {
+    double loss, accuracy, sequence_accuracy;
+    uint64_t counted; /* targets */
+    uint64_t tokens;  /* inputs, padding left out */
+} rdk_pass;
+
+/* Where the statistics of attention of one whole step are kept; see measure.c. */
+typedef struct rdk_measure rdk_measure;
+
+/* What is seen at a step, before its update. */
+typedef struct rdk_step_report {
+    rdk_pass pass;
+    double lr, grad_norm, clip_factor;
+    double score_absmax; /* over all layers and heads; NAN where not measured */
+} rdk_step_report;
+
+typedef struct rdk_trainer {
+    rdk_config config;
+    const rdk_run_io *io;
+    rdk_status *status;
+    rdk_task *task;
+    rdk_model *model;
+    rdk_optimizer *optimizer;
+    rdk_tape *tape;
+    rdk_batch batch;      /* of one update: accum * batch sequences */
+    rdk_batch eval_batch; /* of one evaluation pass: batch sequences */
+    rdk_measure *measure;
+    double *grad_norm, *weight_norm; /* [param_count] before the update of a probed step */
+    double *update_norm;             /* [param_count] of the last update */
+    rdk_theory theory;               /* what attention should show at the start */
+    rdk_rundir directory;
+    rdk_csv metrics, attention, gradients, timing;
+    uint64_t step;        /* updates done */
+    uint64_t tokens_seen; /* input tokens trained on */
+    double best_loss;     /* lowest held-out loss so far; INFINITY before the first */
+    uint64_t best_step;
+    double started; /* rdk_seconds at the start of this call */
+    uint64_t started_step, started_tokens;
+    double progress_drawn; /* when the progress bar was drawn last */
+} rdk_trainer;
+
+/* ---- setup.c: everything that is made before the first step ------------------------------------
+ */
+
+/* Opens the task and resolves the configuration; *task is the caller's to close. */
+bool rdk_setup_task(rdk_config *c, rdk_task **task, rdk_status *s);
+/* Model, optimizer, tape, batches for r->config (with its status and io set). */
+bool rdk_setup_trainer(rdk_trainer *r);
+void rdk_trainer_free(rdk_trainer *r);
+/* Parameters that are trained. */
+uint64_t rdk_trainable_count(rdk_model *m);
+
+/* ---- batch.c ----------------------------------------------------------------------------------
+ */
+
+bool rdk_batch_make(rdk_batch *b, size_t n, size_t len, rdk_status *s);
+void rdk_batch_free(rdk_batch *b);
+void rdk_batch_train(rdk_batch *b, const rdk_task *task, uint64_t seed, uint64_t step);
+/* The n held-out sequences from `first` on, at most b->n of them; the rest of b is empty. */
+void rdk_batch_eval(rdk_batch *b, const rdk_task *task, uint64_t seed, uint64_t first, size_t n);
+uint64_t rdk_batch_counted(const rdk_batch *b);
+/* From nll and best. No counted target: loss and accuracies 0. */
+rdk_pass rdk_batch_score(const rdk_batch *b);
+
+/* ---- step.c -----------------------------------------------------------------------------------
+ */
+
+/* Forward and backward over the batch of update r->step; gradients in the model. measuring: fills
+ * r->measure. False: the run failed or diverged (r->status; RDK_ENONFINITE names the culprit). */
+bool rdk_step_gradients(rdk_trainer *r, bool measuring, rdk_step_report *report);
+/* The update from those gradients; r->step advances. */
+void rdk_step_update(rdk_trainer *r, const rdk_step_report *report);
+
+/* ---- evaluate.c -------------------------------------------------------------------------------
+ */
+
+bool rdk_evaluate(rdk_trainer *r, rdk_pass *pass);
+
+/* ---- measure.c --------------------------------------------------------------------------------
+ */
+
+rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s);
+void rdk_measure_free(rdk_measure *m);
+/* The probe to hand to the model for one micro-batch; then, after backward, take it in. */
+const rdk_model_probe *rdk_measure_probe(rdk_measure *m);
+void rdk_measure_take(rdk_measure *m, size_t micro);
+/* After the last micro-batch; then the figures of that update are at hand. */
+void rdk_measure_finish(rdk_measure *m);
+const rdk_head_figures *rdk_measure_head(const rdk_measure *m, size_t layer, size_t head);
+double rdk_measure_score_absmax(const rdk_measure *m);
+/* Means over heads, for the table and the words: of all layers, or one. */
+enum { RDK_ALL_LAYERS = -1 };
+rdk_head_figures rdk_measure_mean(const rdk_measure *m, int layer);
+/* |dW_Q| / |dW_V|, mean over layers, of the gradients in the model. */
+double rdk_measure_query_value_ratio(const rdk_trainer *r);
+
+/* ---- logs.c: rows of the run's files -----------------------------------------------------------
+ */
+
+bool rdk_logs_open(rdk_trainer *r, bool resuming);
+void rdk_logs_close(rdk_trainer *r);
+bool rdk_logs_train_row(rdk_trainer *r, const rdk_step_report *report);
+bool rdk_logs_eval_row(rdk_trainer *r, const rdk_pass *pass);
+bool rdk_logs_attention_rows(rdk_trainer *r);
+/* Keeps the norms of gradients and weights before the update; then, after it, the rows of that
+ * step. updated: r->update_norm belongs to it; false at the last step, which has no update. */
+void rdk_logs_keep_norms(rdk_trainer *r);
+bool rdk_logs_gradient_rows(rdk_trainer *r, uint64_t step, bool updated);
+bool rdk_logs_timing_row(rdk_trainer *r);
+
+/* ---- run_json.c -------------------------------------------------------------------------------
+ */
+
+typedef struct rdk_finals {
+    bool known;
+    rdk_step_report first, last;
+    rdk_pass held_out;
+    rdk_head_figures attention_first, attention_last;
+    double ratio_first, ratio_last; /* |dW_Q| / |dW_V| */
+    bool have_first;                /* false where this call resumed past step 0 */
+} rdk_finals;
+
+/* status: "running", "done", "diverged", "interrupted". finals may be NULL. */
+bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *finals,
+                  rdk_status *s);
+
+/* ---- checkpoint.c ------------------------------------------------------------------------------
+ */
+
+/* name: "last.safetensors" or "best.safetensors". */
+bool rdk_checkpoint_save(rdk_trainer *r, const char *name);
+/* Reads DIR/last.safetensors into the trainer: weights, moments, step, tokens_seen. Refuses what is
+ * not of this configuration, vocabulary and precision. A run without one starts at step 0. */
+bool rdk_checkpoint_load(rdk_trainer *r);
+/* Sets best_loss and best_step from DIR/best.safetensors where that is of a step < r->step. */
+bool rdk_checkpoint_load_best(rdk_trainer *r);
+
+/* ---- resume.c ----------------------------------------------------------------------------------
+ */
+
+/* Replaces *c by the configuration of the run in c->resume, with what this call may change. Refuses
+ * options that were given and contradict it. */
+bool rdk_resume_config(rdk_config *c, const bool *given, rdk_status *s);
+/* Do a saved state of configuration `saved` and a run of `now` train the same model in the same
+ * way? *different: the first option that says no. */
+bool rdk_same_definition(const rdk_config *saved, const rdk_config *now,
+                         const rdk_option **different);
+
+/* ---- what is seen: screen.c, verdict.c ----------------------------------------------------------
+ */
+
+void rdk_screen_header(const rdk_trainer *r);
+/* Predicted beside measured, at step 0, and the heading of the table. */
+void rdk_screen_start(const rdk_trainer *r, bool measured);
+void rdk_screen_row(const rdk_trainer *r, const rdk_step_report *report);
+void rdk_screen_eval(const rdk_trainer *r, const rdk_pass *pass);
+void rdk_screen_progress(rdk_trainer *r);
+void rdk_screen_progress_clear(const rdk_trainer *r);
+void rdk_screen_resume_hint(const rdk_trainer *r, const char *why);
+void rdk_verdict(const rdk_trainer *r, const rdk_finals *f);
+
+#endif

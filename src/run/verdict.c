@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * The verdict: what came of the run, in sentences chosen by its measured numbers against the
+ * thresholds named here, and what to try next. Nothing is concluded that was not measured. */
+#include "trainer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "words.h"
+
+/* accuracy on held-out targets from which a task counts as solved, and what is "near chance": no
+ * further above it than this share of the way to 1 */
+static const double SOLVED = 0.99, NEAR_CHANCE = 0.10;
+/* entropy / ln n above which attention is called practically uniform, below which sharp */
+static const double UNIFORM = 0.98, SHARP = 0.30;
+/* how far a measured start may be from its prediction and still be called "as predicted" */
+static const double AS_PREDICTED = 0.03;
+
+static void task_sentence(const rdk_trainer *r, const rdk_finals *f)
+{
+    FILE *out = r->io->out;
+    double accuracy = f->held_out.accuracy, chance = rdk_task_chance_accuracy(r->task);
+    double floor = rdk_task_floor_loss(r->task);
+    fprintf(out, "verdict  ");
+    if (!(floor > 0) && accuracy >= SOLVED)
+        fprintf(out, "solved: %.2f%% of held-out targets right", 100 * accuracy);
+    else if (!(floor > 0) && isfinite(chance) && accuracy < chance + NEAR_CHANCE * (1 - chance))
+        fprintf(out, "not learned: %.2f%% of held-out targets right, chance is %.1f%%",
+                100 * accuracy, 100 * chance);
+    else
+        fprintf(out, "held-out loss %.4f, %.2f%% of targets right", f->held_out.loss,
+                100 * accuracy);
+    if (rdk_task_whole_sequences(r->task))
+        fprintf(out, " (%.2f%% of sequences whole)", 100 * f->held_out.sequence_accuracy);
+    if (floor > 0) fprintf(out, "; no model can get below %.4f on average", floor);
+    fprintf(out, ", after %" PRIu64 " steps.\n", r->step);
+    if (r->best_step != r->step)
+        fprintf(out, "         The lowest held-out loss was %.4f at step %" PRIu64 ".\n",
+                r->best_loss, r->best_step);
+}
+
+static const char *character(double entropy_norm)
+{
+    return entropy_norm > UNIFORM ? "practically uniform" : entropy_norm < SHARP ? "sharp" : "soft";
+}
+
+static void start_sentence(const rdk_trainer *r, const rdk_finals *f)
+{
+    FILE *out = r->io->out;
+    double e = f->attention_first.entropy_norm, theory = r->theory.entropy_norm;
+    fprintf(out,
+            "         Attention started %s: entropy/ln n %.3f (predicted %.3f%s), %.1f%% of rows "
+            "above p = 0.99.\n",
+            character(e), e, theory,
+            fabs(e - theory) <= AS_PREDICTED
+                ? ""
+                : "; the prediction assumes independent inputs of unit size",
+            100 * f->attention_first.sat99);
+}
+
+static void end_sentence(const rdk_trainer *r, const rdk_finals *f)
+{
+    FILE *out = r->io->out;
+    double e = f->attention_last.entropy_norm;
+    fprintf(out, "         It ended %s: entropy/ln n %.3f, score std %.3g, largest |score| %.3g.",
+            character(e), e, f->attention_last.score_std, f->attention_last.score_absmax);
+    if (e < SHARP && f->held_out.accuracy >= SOLVED)
+        fprintf(out, " Sharp and right: low entropy late is no failure.");
+    if (e < SHARP && f->have_first && f->attention_first.entropy_norm < SHARP &&
+        f->held_out.accuracy < SOLVED)
+        fprintf(out, " Sharp from the start and not solved: the picture of saturation.");
+    fputc('\n', out);
+}
+
+static void gradient_sentence(const rdk_trainer *r, const rdk_finals *f)
+{
+    FILE *out = r->io->out;
+    if (!f->have_first) return;
+    fprintf(out,
+            "         |gW_Q|/|gW_V| went from %.3g to %.3g (it carries the factor c); at the start "
+            "the top 5%% of rows held %.0f%% of the squared gradient at the scores.\n",
+            f->ratio_first, f->ratio_last, 100 * f->attention_first.ds_top5_share);
+}
+
+static void next_commands(const rdk_trainer *r)
+{
+    const char *command = r->io->command, *scale = r->config.model.scale;
+    static const char *const others[] = {"none", "sqrt", "dk", "qknorm"};
+    FILE *out = r->io->out;
+    fprintf(out, "\nfiles    %s (metrics.csv, attention.csv, gradients.csv, run.json)\nnext    ",
+            r->directory.path);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(others[i], scale) == 0) continue;
+        fprintf(out, " %s --config %s/config.ini --scale %s", command, r->directory.path,
+                others[i]);
+        fprintf(out,
+                "    # the same run under another scaling\n         %s --config %s/config.ini "
+                "--seed %" PRIu64 "    # and with another seed\n         %s --help\n",
+                command, r->directory.path, r->config.seed + 1, command);
+        break;
+    }
+}
+
+void rdk_verdict(const rdk_trainer *r, const rdk_finals *f)
+{
+    if (!r->io->out) return;
+    rdk_screen_progress_clear(r);
+    if (!r->config.quiet) fputc('\n', r->io->out);
+    task_sentence(r, f);
+    if (f->have_first) start_sentence(r, f);
+    end_sentence(r, f);
+    gradient_sentence(r, f);
+    if (!r->config.quiet) next_commands(r);
+    fflush(r->io->out);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * A run in words: the lines of its header. Names of choices come from the option table. */
+#include "words.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+void rdk_words_option(rdk_text *t, const rdk_config *c, const char *name)
+{
+    const rdk_option *o = rdk_option_find(name);
+    if (o) rdk_option_text(c, o, t);
+}
+
+void rdk_words_count(rdk_text *t, uint64_t n)
+{
+    if (n >= 1000) {
+        rdk_words_count(t, n / 1000);
+        rdk_text_add(t, ",%03" PRIu64, n % 1000);
+    } else {
+        rdk_text_add(t, "%" PRIu64, n);
+    }
+}
+
+void rdk_words_task(rdk_text *t, const rdk_trainer *r)
+{
+    double chance = rdk_task_chance_accuracy(r->task), loss = rdk_task_chance_loss(r->task);
+    rdk_text_add(t, "%s; T = %zu tokens, V = %zu", rdk_task_summary(r->task),
+                 rdk_task_tokens(r->task), rdk_task_vocab(r->task));
+    if (isfinite(loss)) rdk_text_add(t, "; knowing nothing: loss %.3f", loss);
+    if (isfinite(chance)) rdk_text_add(t, ", accuracy %.1f%%", 100 * chance);
+}
+
+void rdk_words_model(rdk_text *t, const rdk_trainer *r)
+{
+    const rdk_model_config *m = &r->config.model;
+    rdk_words_option(t, &r->config, "arch");
+    rdk_text_add(t, ", %zu layer%s, %zu head%s of d_k %zu, d_model %zu, d_ff %zu, ", m->layers,
+                 m->layers == 1 ? "" : "s", m->heads, m->heads == 1 ? "" : "s", m->d_k, m->d_model,
+                 m->d_ff);
+    rdk_words_option(t, &r->config, "norm-place");
+    rdk_text_add(t, "-norm, init ");
+    rdk_words_option(t, &r->config, "init");
+    rdk_text_add(t, "; ");
+    rdk_words_count(t, rdk_trainable_count(r->model));
+    rdk_text_add(t, " parameters");
+}
+
+void rdk_words_scale(rdk_text *t, const rdk_trainer *r)
+{
+    const rdk_model_config *m = &r->config.model;
+    const rdk_scaling *policy = rdk_scaling_find(m->scale);
+    rdk_text_add(t, "%s", m->scale);
+    if (policy) rdk_text_add(t, ": score = %s", policy->formula);
+    rdk_text_add(t, "; c = %.6g", rdk_model_score_scale(r->model));
+    if (m->qk_norm != RDK_QK_OFF) {
+        rdk_text_add(t, ", QK-norm ");
+        rdk_words_option(t, &r->config, "qk-norm");
+        rdk_text_add(t, m->qk_gain_learned ? ", gain learned" : ", gain fixed");
+    }
+}
+
+void rdk_words_training(rdk_text *t, const rdk_trainer *r)
+{
+    const rdk_config *c = &r->config;
+    rdk_words_option(t, c, "optimizer");
+    rdk_text_add(t, ", lr %g ", c->optim.lr);
+    rdk_words_option(t, c, "schedule");
+    rdk_text_add(t, " after %" PRIu64 " of warmup, %" PRIu64 " steps of %zu sequences",
+                 c->optim.warmup, c->steps, c->batch * c->accum);
+    if (c->accum > 1) rdk_text_add(t, " (%zu x %zu)", c->accum, c->batch);
+    rdk_text_add(t, ", seed %" PRIu64, c->seed);
+}
+
+void rdk_words_machine(rdk_text *t, const rdk_trainer *r)
+{
+    rdk_text_add(t, "%d thread%s (%s), %s kernels, rdk %s %s", rdk_threads(),
+                 rdk_threads() == 1 ? "" : "s",
+                 r->io->threads_reason ? r->io->threads_reason : "as set by the caller", rdk_isa(),
+                 rdk_version(), rdk_build_id());
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ * The run's CSV files: what a killed run leaves, and what a resumed one makes of it. */
+#include "harness.h"
+
+#include <unistd.h>
+
+#include "run/csv.h"
+
+static const char HEADER[] = "step,split,loss";
+static char directory[64], path[80];
+
+static void make_directory(void)
+{
+    rdk_status s = {0};
+    snprintf(directory, sizeof directory, "/tmp/rdk_test_csv_%ld", (long)getpid());
+    snprintf(path, sizeof path, "%s/m.csv", directory);
+    ck_assert(rdk_directory_make(directory, &s));
+}
+
+static void remove_directory(void)
+{
+    unlink(path);
+    rmdir(directory);
+}
+
+static void put(const char *text)
+{
+    rdk_status s = {0};
+    ck_assert_msg(rdk_file_replace(path, text, strlen(text), &s), "%s", s.message);
+}
+
+static void expect(const char *text)
+{
+    rdk_status s = {0};
+    char *now = rdk_file_read(path, NULL, &s);
+    ck_assert_str_eq(now, text);
+    rdk_free(now);
+}
+
+static void continue_at(uint64_t cut)
+{
+    rdk_csv c;
+    rdk_status s = {0};
+    ck_assert_msg(rdk_csv_continue(&c, directory, "m.csv", HEADER, cut, &s), "%s", s.message);
+    rdk_csv_close(&c);
+}
+
+START_TEST(fields_and_lines)
+{
+    rdk_csv c;
+    rdk_status s = {0};
+    make_directory();
+    ck_assert(rdk_csv_create(&c, directory, "m.csv", HEADER, &s));
+    rdk_csv_uint(&c, 18446744073709551615u);
+    rdk_csv_word(&c, "train");
+    rdk_csv_real(&c, 0.1);
+    ck_assert(rdk_csv_end(&c, &s));
+    rdk_csv_uint(&c, 1);
+    rdk_csv_empty(&c);
+    rdk_csv_real(&c, NAN);
+    ck_assert(rdk_csv_end(&c, &s));
+    rdk_csv_uint(&c, 2);
+    rdk_csv_real(&c, 1e300);
+    rdk_csv_exact(&c, 0.1 + 0.2);
+    ck_assert(rdk_csv_end(&c, &s));
+    expect(
+        "step,split,loss\n18446744073709551615,train,0.1\n1,,nan\n2,1e300,0.30000000000000004\n");
+    rdk_csv_close(&c);
+    remove_directory();
+}
+END_TEST
+
+START_TEST(rows_from_the_cut_on_go)
+{
+    make_directory();
+    put("step,split,loss\n0,train,3\n0,eval,3\n7,train,2\n8,train,1\n");
+    continue_at(9);
+    expect("step,split,loss\n0,train,3\n0,eval,3\n7,train,2\n8,train,1\n");
+    continue_at(8);
+    expect("step,split,loss\n0,train,3\n0,eval,3\n7,train,2\n");
+    continue_at(7);
+    expect("step,split,loss\n0,train,3\n0,eval,3\n");
+    continue_at(0);
+    expect("step,split,loss\n");
+    remove_directory();
+}
+END_TEST
+
+START_TEST(a_line_without_its_end_goes)
+{
+    make_directory();
+    put("step,split,loss\n0,train,3\n7,train,2");
+    continue_at(100);
+    expect("step,split,loss\n0,train,3\n");
+    put("step,split,loss\n0,train,3\nrubbish\n7,train,2\n");
+    continue_at(100);
+    expect("step,split,loss\n0,train,3\n");
+    remove_directory();
+}
+END_TEST
+
+START_TEST(a_missing_file_begins_anew)
+{
+    make_directory();
+    continue_at(3);
+    expect("step,split,loss\n");
+    remove_directory();
+}
+END_TEST
+
+START_TEST(another_header_is_refused)
+{
+    rdk_csv c;
+    rdk_status s = {0};
+    make_directory();
+    put("step,split\n0,train\n");
+    ck_assert(!rdk_csv_continue(&c, directory, "m.csv", HEADER, 1, &s));
+    ck_assert_int_eq(s.code, RDK_EFORMAT);
+    ck_assert_ptr_nonnull(strstr(s.message, path));
+    rdk_csv_close(&c);
+    expect("step,split\n0,train\n");
+    remove_directory();
+}
+END_TEST
+
+START_TEST(a_full_disk_is_named)
+{
+    rdk_status s = {0};
+    char full[] = "/dev/full";
+    if (access(full, W_OK) != 0) return; /* not a system that has one */
+    rdk_csv c = {.fd = -1};
+    make_directory();
+    ck_assert(rdk_csv_create(&c, directory, "m.csv", HEADER, &s));
+    FILE *f = fopen(full, "w");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_ge(dup2(fileno(f), c.fd), 0);
+    fclose(f);
+    rdk_csv_uint(&c, 1);
+    ck_assert(!rdk_csv_end(&c, &s));
+    ck_assert_int_eq(s.code, RDK_EIO);
+    ck_assert_ptr_nonnull(strstr(s.message, path));
+    rdk_csv_close(&c);
+    remove_directory();
+}
+END_TEST
+
+RDK_TEST_MAIN("csv", {
+    ADD(fields_and_lines);
+    ADD(rows_from_the_cut_on_go);
+    ADD(a_line_without_its_end_goes);
+    ADD(a_missing_file_begins_anew);
+    ADD(another_header_is_refused);
+    ADD(a_full_disk_is_named);
+})
