@@ -175,6 +175,27 @@ portable: ## no OpenMP, base instruction set: build/portable/rootdk
 deps: ## install what the tests need: Check and pkg-config
 	@scripts/deps.sh test
 
+# ---- examples -----------------------------------------------------------------------------------
+# They see the public headers and the library, as a program outside this tree does.
+
+EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
+.PHONY: examples example-programs
+example-programs: $(EXAMPLES)
+$(B)/examples/%: examples/%.c $(LIB)
+	$(call LINK,$(filter-out -Isrc,$(CFLAGS_ALL)) $< $(LIB) $(LINK_FLAGS))
+
+examples: $(EXAMPLES) ## build and run the programs of docs/embedding.md
+	@for program in $(EXAMPLES); do echo "== $$program"; $$program || exit 1; done
+
+# ---- longer checks --------------------------------------------------------------------------------
+
+.PHONY: reference science
+reference: program ## train published configurations and compare (minutes; RDK_SHAKESPEARE=FILE: also the text)
+	@tests/reference/random.sh && tests/reference/sort.sh && tests/reference/text.sh
+
+science: program ## the default run under four scalings, three seeds, with its claims checked
+	@ablations/four-scalings.sh 1 2 3
+
 # ---- care ---------------------------------------------------------------------------------------
 
 .PHONY: lint format help clean install uninstall
@@ -182,7 +203,7 @@ lint: ## formatter, both compilers, clang-tidy, cppcheck, shellcheck, the floors
 	@scripts/lint.sh
 
 format: ## lay out all C files as .clang-format says
-	@clang-format -i $(wildcard include/rootdk/*.h src/*/*.[ch] tests/*.h tests/*/*.[ch])
+	@clang-format -i $(wildcard include/rootdk/*.h src/*/*.[ch] examples/*.c tests/*.h tests/*/*.[ch])
 
 INSTALL_TO = $(DESTDIR)$(PREFIX)
 install: $(PROGRAM) $(LIB) ## program, library, headers, man page into PREFIX (/usr/local)
@@ -193,7 +214,7 @@ install: $(PROGRAM) $(LIB) ## program, library, headers, man page into PREFIX (/
 	@$(PROGRAM) --man > "$(INSTALL_TO)/share/man/man1/rootdk.1"
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 		'Name: rootdk' 'Description: minimal Transformer training with a tape-based autograd engine' \
-		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
+		'Version: $(VERSION)' 'Cflags: -I$${includedir}$(if $(findstring -DRDK_DOUBLE,$(FLAGS_$(MODE))), -DRDK_DOUBLE)' \
 		'Libs: -L$${libdir} -lrootdk $(OPENMP_FLAGS) -lm' > "$(INSTALL_TO)/lib/pkgconfig/rootdk.pc"
 	@echo "installed rootdk $(VERSION) in $(INSTALL_TO); next: rootdk --scale sqrt"
 

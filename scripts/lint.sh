@@ -43,7 +43,7 @@ prints_nothing() {
 }
 
 c_files() {
-    find include src tests bench -name '*.[ch]' 2>/dev/null | sort
+    find include src examples tests bench -name '*.[ch]' 2>/dev/null | sort
 }
 
 shell_files() {
@@ -130,7 +130,7 @@ ops_are_listed() {
 build() {
     folder=build/lint-$1
     shift
-    make -s -j"$JOBS" B="$folder" PROGRAM="$folder/rootdk" CFLAGS=-Werror "$@" test-programs
+    make -s -j"$JOBS" B="$folder" PROGRAM="$folder/rootdk" CFLAGS=-Werror "$@" test-programs example-programs
 }
 
 # Undefined symbols of the objects of rooms, one a line: "object symbol".

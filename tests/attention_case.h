@@ -102,8 +102,7 @@ static inline double dot_of(size_t n, const rdk_real *x, const rdk_real *y)
     return sum;
 }
 
-/* ---- the plain computation --------------------------------------------------------------------
- */
+/* ---- the plain computation ------------------------------------------------------------------- */
 
 /* One row: scores, p before dropout, the factor of dropout, dL/ds. */
 typedef struct plain_row {

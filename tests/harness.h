@@ -3,7 +3,8 @@
  *
  *     RDK_TEST_MAIN("softmax", { ADD(shift_invariance); ADD(rows_sum_to_one); })
  *
- * Check forks for every test (CK_FORK=no under sanitizers), so a test computes nothing before it. */
+ * Check forks for every test (CK_FORK=no under sanitizers), so a test computes nothing before
+ * it. */
 #ifndef RDK_TEST_HARNESS_H
 #define RDK_TEST_HARNESS_H
 
@@ -37,7 +38,8 @@
         double got_ = (got), want_ = (want);                                                       \
         ck_assert_msg(fabs(got_ - want_) <= (relative)*fmax(fabs(want_), (floor_)),                \
                       "%s = %.9g, want %.9g (relative error %.3g, allowed %.3g)", #got, got_,      \
-                      want_, fabs(got_ - want_) / fmax(fabs(want_), (floor_)), (double)(relative)); \
+                      want_, fabs(got_ - want_) / fmax(fabs(want_), (floor_)),                     \
+                      (double)(relative));                                                         \
     } while (0)
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * What the tests of the kernels share: random arrays, exact-size arrays, distances.
  *
- * A kernel test runs for _i in [0, ISAS) and begins with TABLE(k): every table this processor runs.
- */
+ * A kernel test runs for _i in [0, ISAS) and begins with TABLE(k): every table this processor
+ * runs. */
 #ifndef RDK_TEST_KERNELS_SUPPORT_H
 #define RDK_TEST_KERNELS_SUPPORT_H
 

@@ -43,8 +43,8 @@ typedef enum rdk_code {
     RDK_ENONFINITE, /* a loss, activation or gradient is inf or nan: the run diverged */
 } rdk_code;
 
-/* The first failure, kept. message: lower case, no full stop, what failed first, then the remedy.
- */
+/* The first failure, kept. message: lower case, no full stop, what failed first, then the
+ * remedy. */
 typedef struct rdk_status {
     rdk_code code;
     char message[500];

@@ -11,7 +11,7 @@
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
-typedef enum { RDK_DECODER, RDK_ENCODER } rdk_arch;              /* causal, bidirectional */
+typedef enum { RDK_DECODER, RDK_ENCODER } rdk_arch; /* causal, bidirectional */
 typedef enum { RDK_PRE_NORM, RDK_POST_NORM } rdk_norm_place;
 typedef enum { RDK_LAYER_NORM, RDK_RMS_NORM } rdk_norm_kind;
 typedef enum { RDK_LEARNED, RDK_SINUSOIDAL, RDK_ROPE, RDK_NO_POSITIONS } rdk_positions;
@@ -32,12 +32,12 @@ typedef enum { RDK_QK_AUTO = -1, RDK_QK_OFF, RDK_QK_L2, RDK_QK_LAYER, RDK_QK_RMS
 /* How attention scores are scaled: s = c q.k, with q and k normalised first or not.
  * A policy is one row of the table in src/nn/scaling.c; everything else follows from the row. */
 typedef struct rdk_scaling {
-    const char *name;    /* as in --scale NAME */
-    const char *formula; /* of the score */
-    const char *about;   /* one line: what it is for, whence */
+    const char *name;                                 /* as in --scale NAME */
+    const char *formula;                              /* of the score */
+    const char *about;                                /* one line: what it is for, whence */
     double (*multiplier)(size_t d_k, size_t d_model); /* c */
     rdk_qk_norm qk_norm;                              /* unless --qk-norm says otherwise */
-    double (*query_shrink)(size_t d_k);               /* factor on W_Q at initialisation, or NULL: 1 */
+    double (*query_shrink)(size_t d_k);               /* factor on W_Q at the start, or NULL: 1 */
 } rdk_scaling;
 
 size_t rdk_scaling_count(void);
@@ -50,13 +50,13 @@ enum { RDK_NAME_TEXT = 64 };
 
 typedef struct rdk_model_config {
     rdk_arch arch;
-    size_t vocab, max_len;                /* V, and the longest T */
+    size_t vocab, max_len;                    /* V, and the longest T */
     size_t layers, heads, d_model, d_k, d_ff; /* d_v = d_k; all >= 1 */
-    char scale[RDK_NAME_TEXT];            /* a policy's name, or c itself: 1e-6 to 1e6 */
+    char scale[RDK_NAME_TEXT];                /* a policy's name, or c itself: 1e-6 to 1e6 */
     rdk_qk_norm qk_norm;
-    bool qk_gain_learned;                 /* else the gain stays at its start */
-    double qk_gain;                       /* its start; 0: 1 for layer and rms, sqrt(d_k) for l2.
-                                           * Not 0 without QK-norm: refused */
+    bool qk_gain_learned; /* else the gain stays at its start */
+    double qk_gain;       /* its start; 0: 1 for layer and rms, sqrt(d_k) for l2.
+                           * Not 0 without QK-norm: refused */
     rdk_norm_place norm_place;
     rdk_norm_kind norm;
     rdk_positions positions;
@@ -88,10 +88,10 @@ typedef struct rdk_param {
     rdk_tensor tensor;        /* data and grad point into the model's buffers */
     size_t offset;            /* of its first element in those buffers */
     rdk_role role;
-    int layer;                /* -1 outside the layers */
-    bool decay;               /* weight decay: matrices that multiply activations, so a tied token
-                               * table too; not an untied one, positions, gains, biases */
-    bool trainable;           /* false: fixed qk gain; its gradient is not used */
+    int layer;                  /* -1 outside the layers */
+    bool decay;                 /* weight decay: matrices that multiply activations, so a tied token
+                                 * table too; not an untied one, positions, gains, biases */
+    bool trainable;             /* false: fixed qk gain; its gradient is not used */
     double init_mean, init_std; /* of its initial draw; std 0: a constant */
 } rdk_param;
 
@@ -102,22 +102,24 @@ typedef struct rdk_model rdk_model;
 double rdk_config_score_scale(const rdk_model_config *c);
 /* The gain at which QK-norm starts (1 where there is none). */
 double rdk_config_qk_gain(const rdk_model_config *c);
-/* The std of the initial draw of the weights of this role, query_shrink included; 0 for constants. */
+/* The std of the initial draw of the weights of this role, query_shrink included; 0 for
+ * constants. */
 double rdk_init_std(const rdk_model_config *c, rdk_role role);
 
 /* Refuses (RDK_EVALUE, naming option, value and rule) what cannot be built. */
 bool rdk_model_config_check(const rdk_model_config *c, rdk_status *s);
 /* Draws all parameters from (seed, RDK_FOR_INIT); the draw of a parameter depends only on the seed
- * and its name, so policies that differ in nothing else start from the same W. Owned by the caller. */
+ * and its name, so policies that differ in nothing else start from the same W. Owned by the
+ * caller. */
 rdk_model *rdk_model_new(const rdk_model_config *c, uint64_t seed, rdk_status *s);
 void rdk_model_free(rdk_model *m);
 const rdk_model_config *rdk_model_config_of(const rdk_model *m);
 
 size_t rdk_model_param_count(const rdk_model *m);
 rdk_param *rdk_model_param(rdk_model *m, size_t i);
-rdk_param *rdk_model_find(rdk_model *m, const char *name);          /* NULL where there is none */
-rdk_param *rdk_model_role(rdk_model *m, rdk_role role, int layer);  /* the first such; or NULL */
-size_t rdk_model_size(const rdk_model *m);   /* elements of the buffers (padding included, zero) */
+rdk_param *rdk_model_find(rdk_model *m, const char *name);         /* NULL where there is none */
+rdk_param *rdk_model_role(rdk_model *m, rdk_role role, int layer); /* the first such; or NULL */
+size_t rdk_model_size(const rdk_model *m); /* elements of the buffers (padding included, zero) */
 rdk_real *rdk_model_values(rdk_model *m);
 rdk_real *rdk_model_grads(rdk_model *m);
 void rdk_model_zero_grad(rdk_model *m);
@@ -128,7 +130,7 @@ double rdk_model_score_scale(const rdk_model *m);
  * not measured. Never changes a result's bits. */
 typedef struct rdk_model_probe {
     rdk_attention_row *rows; /* [layers, B, H, T] */
-    rdk_tensor **q, **k;     /* [layers]: receive q and k before QK-norm, [B, T, H d_k]; live on the tape */
+    rdk_tensor **q, **k;     /* [layers]: q, k before QK-norm, [B, T, H d_k], on the tape */
 } rdk_model_probe;
 
 /* logits: [B, T, V] of tokens [B, T]; lengths: [B] or NULL (all T). T <= max_len.

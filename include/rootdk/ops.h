@@ -20,7 +20,8 @@ const rdk_op *rdk_op_at(size_t i);
 /* y = op(a) op(b), op = transpose of the last two dimensions where asked.
  * a: [.., m, k] (or [.., k, m]), b: [.., k, n] (or [.., n, k]) -> y: [.., m, n].
  * Leading dimensions are equal, or absent in one of the two (that matrix is shared). */
-rdk_tensor *rdk_matmul(rdk_tape *t, rdk_tensor *a, bool transpose_a, rdk_tensor *b, bool transpose_b);
+rdk_tensor *rdk_matmul(rdk_tape *t, rdk_tensor *a, bool transpose_a, rdk_tensor *b,
+                       bool transpose_b);
 /* y = x W^T + b.   x: [.., in], w: [out, in], b: [out] or NULL -> y: [.., out] */
 rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b);
 
@@ -36,18 +37,20 @@ rdk_tensor *rdk_scale(rdk_tape *t, rdk_tensor *x, double factor); /* y = factor 
 rdk_tensor *rdk_exp(rdk_tape *t, rdk_tensor *x);
 rdk_tensor *rdk_log(rdk_tape *t, rdk_tensor *x);
 rdk_tensor *rdk_tanh(rdk_tape *t, rdk_tensor *x);
-rdk_tensor *rdk_relu(rdk_tape *t, rdk_tensor *x);      /* gradient 0 at 0 */
-rdk_tensor *rdk_gelu(rdk_tape *t, rdk_tensor *x);      /* x Phi(x), exact (erf) */
-rdk_tensor *rdk_gelu_tanh(rdk_tape *t, rdk_tensor *x); /* x/2 (1 + tanh(sqrt(2/pi)(x + .044715 x^3))) */
-rdk_tensor *rdk_silu(rdk_tape *t, rdk_tensor *x);      /* x / (1 + exp(-x)) */
+rdk_tensor *rdk_relu(rdk_tape *t, rdk_tensor *x); /* gradient 0 at 0 */
+rdk_tensor *rdk_gelu(rdk_tape *t, rdk_tensor *x); /* x Phi(x), exact (erf) */
+rdk_tensor *rdk_silu(rdk_tape *t, rdk_tensor *x); /* x / (1 + exp(-x)) */
+/* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+rdk_tensor *rdk_gelu_tanh(rdk_tape *t, rdk_tensor *x);
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-rdk_tensor *rdk_softmax(rdk_tape *t, rdk_tensor *x);     /* over the last dimension, max-shifted */
+rdk_tensor *rdk_softmax(rdk_tape *t, rdk_tensor *x); /* over the last dimension, max-shifted */
 rdk_tensor *rdk_log_softmax(rdk_tape *t, rdk_tensor *x);
 /* y = (x - mean) / sqrt(var + eps) * gain + bias over the last dimension, two-pass variance.
  * x: [.., n], gain, bias: [n] or NULL. eps > 0. */
-rdk_tensor *rdk_layer_norm(rdk_tape *t, rdk_tensor *x, rdk_tensor *gain, rdk_tensor *bias, double eps);
+rdk_tensor *rdk_layer_norm(rdk_tape *t, rdk_tensor *x, rdk_tensor *gain, rdk_tensor *bias,
+                           double eps);
 /* y = x / sqrt(mean(x^2) + eps) * gain.   gain: [n] or NULL */
 rdk_tensor *rdk_rms_norm(rdk_tape *t, rdk_tensor *x, rdk_tensor *gain, double eps);
 /* y = x / sqrt(sum(x^2) + eps). At x = 0: value 0, gradient dy / sqrt(eps), finite. */
@@ -55,8 +58,9 @@ rdk_tensor *rdk_l2_norm(rdk_tape *t, rdk_tensor *x, double eps);
 
 /* ---- shape ----------------------------------------------------------------------------------- */
 
-rdk_tensor *rdk_reshape(rdk_tape *t, rdk_tensor *x, int n_dims, const size_t *dim); /* a view, not recorded */
-rdk_tensor *rdk_transpose(rdk_tape *t, rdk_tensor *x, int axis_a, int axis_b);      /* a copy */
+/* a view, not recorded */
+rdk_tensor *rdk_reshape(rdk_tape *t, rdk_tensor *x, int n_dims, const size_t *dim);
+rdk_tensor *rdk_transpose(rdk_tape *t, rdk_tensor *x, int axis_a, int axis_b); /* a copy */
 rdk_tensor *rdk_slice(rdk_tape *t, rdk_tensor *x, int axis, size_t begin, size_t end);
 rdk_tensor *rdk_concat(rdk_tape *t, int axis, int n, rdk_tensor *const *parts); /* n <= 8 */
 /* over one axis, which goes away; negative counts from the end. max: gradient to the first maximum.
@@ -81,14 +85,14 @@ rdk_tensor *rdk_rope(rdk_tape *t, rdk_tensor *x, double base);
 
 /* How queries look at keys. */
 typedef struct rdk_attention_args {
-    size_t n_heads;             /* H; divides the last dimension of q, k and v */
-    double scale;               /* c: score s = c q.k */
-    bool causal;                /* query i sees keys 0..i, else all */
-    const int32_t *lengths;     /* [B] real tokens a sequence (the rest is padding), or NULL: all.
-                                 * Copied onto the tape. 0 <= length <= T */
-    double dropout;             /* on p, after the statistics; 0 <= dropout < 1 */
-    rdk_attention_row *rows;    /* [B, H, T] to fill, caller-owned, alive until after backward;
-                                 * NULL: nothing is measured. Never changes a result's bits */
+    size_t n_heads;          /* H; divides the last dimension of q, k and v */
+    double scale;            /* c: score s = c q.k */
+    bool causal;             /* query i sees keys 0..i, else all */
+    const int32_t *lengths;  /* [B] real tokens a sequence (the rest is padding), or NULL: all.
+                              * Copied onto the tape. 0 <= length <= T */
+    double dropout;          /* on p, after the statistics; 0 <= dropout < 1 */
+    rdk_attention_row *rows; /* [B, H, T] to fill, caller-owned, alive until after backward;
+                              * NULL: nothing is measured. Never changes a result's bits */
 } rdk_attention_args;
 
 /* y = softmax(c q k^T) v, per head, streaming over keys: memory O(T), hidden keys never read.

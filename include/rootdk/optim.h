@@ -11,19 +11,20 @@ typedef enum { RDK_CONSTANT, RDK_LINEAR, RDK_COSINE } rdk_schedule_kind;
 
 typedef struct rdk_optim_config {
     rdk_optimizer_kind kind;
-    double lr, min_lr;      /* peak, and the end of linear and cosine */
-    uint64_t warmup;        /* steps */
+    double lr, min_lr; /* peak, and the end of linear and cosine */
+    uint64_t warmup;   /* steps */
     rdk_schedule_kind schedule;
     double beta1, beta2, eps; /* adamw */
     double momentum;          /* sgd */
-    double weight_decay;      /* decoupled for adamw (times lr), L2 for sgd; only params with .decay */
+    double weight_decay;      /* adamw: decoupled (times lr); sgd: L2; only params with .decay */
     double clip;              /* on the global gradient norm; 0: never */
 } rdk_optim_config;
 
 /* lr of the update number step (from 0) of a run of `steps`:
  *   step < warmup: lr (step + 1) / (warmup + 1)      never 0
  *   then, with x = (step - warmup) / max(1, steps - 1 - warmup) held to 0..1:
- *   constant: lr;  linear: lr + x (min_lr - lr);  cosine: min_lr + (lr - min_lr)(1 + cos(pi x)) / 2 */
+ *   constant: lr;  linear: lr + x (min_lr - lr);  cosine: min_lr + (lr - min_lr)(1 + cos(pi x))/2
+ */
 double rdk_schedule(const rdk_optim_config *c, uint64_t step, uint64_t steps);
 
 /* The norm over all trainable gradients, computed in double (no overflow of finite gradients). */
@@ -38,9 +39,10 @@ typedef struct rdk_optimizer rdk_optimizer;
 rdk_optimizer *rdk_optimizer_new(const rdk_optim_config *c, rdk_model *m, rdk_status *s);
 void rdk_optimizer_free(rdk_optimizer *o);
 /* One update with learning rate lr from the gradients times clip_factor. step from 0 (bias
- * correction uses step + 1). update_norm: [param_count] norms of each parameter's change, or NULL. */
-void rdk_optimizer_step(rdk_optimizer *o, rdk_model *m, uint64_t step, double lr, double clip_factor,
-                        double *update_norm);
+ * correction uses step + 1). update_norm: [param_count] norms of each parameter's change, or
+ * NULL. */
+void rdk_optimizer_step(rdk_optimizer *o, rdk_model *m, uint64_t step, double lr,
+                        double clip_factor, double *update_norm);
 /* The state to save and restore, one buffer of rdk_model_size each: adamw "m", "v"; sgd "m". */
 int rdk_optimizer_state_count(const rdk_optimizer *o);
 const char *rdk_optimizer_state_name(const rdk_optimizer *o, int i);

@@ -19,16 +19,16 @@ typedef struct rdk_config {
     rdk_task_config task;   /* task.data points to data, or is NULL where that is empty */
     rdk_optim_config optim;
     uint64_t steps, seed;
-    size_t batch, accum;    /* sequences a micro-batch; micro-batches an update */
+    size_t batch, accum; /* sequences a micro-batch; micro-batches an update */
     uint64_t log_every, probe_every, eval_every, save_every; /* 0: never (log: first and last) */
-    size_t eval_size;       /* sequences of an evaluation; 0: the whole split (text) or 1024 */
-    uint64_t stop_at;       /* save and stop when this many updates are done; 0: no */
-    int threads;            /* 0: what the machine has */
+    size_t eval_size; /* sequences of an evaluation; 0: the whole split (text) or 1024 */
+    uint64_t stop_at; /* save and stop when this many updates are done; 0: no */
+    int threads;      /* 0: what the machine has */
     bool force, quiet;
     char data[RDK_PATH_TEXT], out[RDK_PATH_TEXT], resume[RDK_PATH_TEXT];
 } rdk_config;
 
-/* ---- options: one typed row each -------------------------------------------------------------- */
+/* ---- options: one typed row each ------------------------------------------------------------- */
 
 typedef enum {
     RDK_OPT_UINT,
@@ -45,18 +45,18 @@ typedef enum {
 } rdk_option_scope;
 
 typedef struct rdk_option {
-    const char *name;            /* "d-model": --d-model on the command line, key in config.ini */
-    const char *group;           /* heading in --help */
+    const char *name;  /* "d-model": --d-model on the command line, key in config.ini */
+    const char *group; /* heading in --help */
     rdk_option_type type;
     rdk_option_scope scope;
-    size_t offset, size;         /* of the field in rdk_config */
-    const char *initial;         /* default, as text */
-    double low, high;            /* range of a number, both included */
-    const char *const *choices;  /* NULL-terminated, in the order of the enum */
-    const char *auto_rule;       /* where "auto" may be given (0; a choice: -1): what it means */
-    const char *value_name;      /* "N", "PATH", ... for help */
-    const char *help;            /* one line */
-    size_t (*name_count)(void);  /* names of an RDK_OPT_NAME: those of another table */
+    size_t offset, size;        /* of the field in rdk_config */
+    const char *initial;        /* default, as text */
+    double low, high;           /* range of a number, both included */
+    const char *const *choices; /* NULL-terminated, in the order of the enum */
+    const char *auto_rule;      /* where "auto" may be given (0; a choice: -1): what it means */
+    const char *value_name;     /* "N", "PATH", ... for help */
+    const char *help;           /* one line */
+    size_t (*name_count)(void); /* names of an RDK_OPT_NAME: those of another table */
     const char *(*name_at)(size_t i);
 } rdk_option;
 
@@ -66,8 +66,8 @@ const rdk_option *rdk_option_find(const char *name); /* exact; NULL where there 
 /* What the user may have meant: a name that begins so, the nearest one, or ours for what other
  * trainers call it ("batch-size"). NULL where nothing is near. */
 const rdk_option *rdk_option_nearest(const char *name);
-/* A validated assignment; on failure (RDK_EVALUE: option, value, allowed range or names, the nearest
- * name) nothing is changed. */
+/* A validated assignment; on failure (RDK_EVALUE: option, value, allowed range or names, the
+ * nearest name) nothing is changed. */
 bool rdk_option_set(rdk_config *c, const rdk_option *o, const char *value, rdk_status *s);
 void rdk_option_text(const rdk_config *c, const rdk_option *o, rdk_text *out);
 /* What may be given, for messages and help: "a whole number from 1 to 1000, or auto". */
@@ -95,18 +95,18 @@ void rdk_config_unresolve(rdk_config *c);
 /* The options of these scopes as config.ini text. */
 void rdk_config_write(const rdk_config *c, rdk_option_scope last_scope, rdk_text *out);
 
-/* ---- training --------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 typedef enum { RDK_RUN_DONE, RDK_RUN_FAILED, RDK_RUN_DIVERGED, RDK_RUN_INTERRUPTED } rdk_run_end;
 
 /* Who listens. All may be NULL. */
 typedef struct rdk_run_io {
-    FILE *out;  /* results: header, table, verdict */
-    FILE *err;  /* progress */
-    bool progress;          /* draw a progress bar on err */
+    FILE *out;                   /* results: header, table, verdict */
+    FILE *err;                   /* progress */
+    bool progress;               /* draw a progress bar on err */
     volatile sig_atomic_t *stop; /* set by a signal handler: the run saves, returns INTERRUPTED */
-    const char *command;    /* how the user calls the program ("./train"), for hints */
-    const char *threads_reason; /* why rdk_threads() is what it is ("--threads"), for the header */
+    const char *command;         /* how the user calls the program ("./train"), for hints */
+    const char *threads_reason;  /* why rdk_threads() is what it is ("--threads"), for the header */
 } rdk_run_io;
 
 /* Trains as configured; resumes where c->resume is set (c then holds what the caller gave, given[i]

@@ -14,12 +14,12 @@ typedef enum { RDK_TOKENS_CHAR, RDK_TOKENS_BYTE } rdk_tokenizer;
 
 typedef struct rdk_task_config {
     char name[32];
-    size_t length;        /* --seq-len, as the task defines it (see its about line); 0: its default */
-    size_t vocab;         /* --vocab; 0: the task's default (text: from the file) */
-    bool encoder;         /* lay sequences out for a bidirectional model */
-    const char *data;     /* --data PATH, or NULL */
+    size_t length;    /* --seq-len, as the task means it (its about line); 0: its default */
+    size_t vocab;     /* --vocab; 0: the task's default (text: from the file) */
+    bool encoder;     /* lay sequences out for a bidirectional model */
+    const char *data; /* --data PATH, or NULL */
     rdk_tokenizer tokenizer;
-    double val_fraction;  /* text: the last part of the file, 0 < f < 1 */
+    double val_fraction; /* text: the last part of the file, 0 < f < 1 */
 } rdk_task_config;
 
 typedef struct rdk_task rdk_task;
@@ -34,10 +34,10 @@ const char *rdk_task_type_name(size_t i);
 const char *rdk_task_type_about(size_t i); /* one line, says what --seq-len and --vocab mean */
 
 const char *rdk_task_name(const rdk_task *task);
-size_t rdk_task_length(const rdk_task *task); /* --seq-len as resolved */
+size_t rdk_task_length(const rdk_task *task);       /* --seq-len as resolved */
 size_t rdk_task_vocab_option(const rdk_task *task); /* --vocab as resolved */
-size_t rdk_task_vocab(const rdk_task *task);  /* V: token ids are 0..V-1 */
-size_t rdk_task_tokens(const rdk_task *task); /* T: tokens of a sequence */
+size_t rdk_task_vocab(const rdk_task *task);        /* V: token ids are 0..V-1 */
+size_t rdk_task_tokens(const rdk_task *task);       /* T: tokens of a sequence */
 /* Loss of a model that knows nothing but the task's form (uniform over the possible answers), the
  * least any model can reach (the floor; 0 for tasks that can be solved), in nats; and accuracy at
  * chance. NAN where unknown. */

@@ -60,8 +60,8 @@ static bool increment(char *text)
 }
 
 /* Writes x > 0 as the shortest "d.ddde+XX" that reads back. At a power of two the values below are
- * twice as dense as those above, so there the decimal just above may do where the nearest does not.
- */
+ * twice as dense as those above, so there the decimal just above may do where the nearest does
+ * not. */
 static void shortest(double x, const format *f, char text[SCRATCH])
 {
     int first = x < f->smallest_normal ? 1 : f->sure;

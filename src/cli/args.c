@@ -79,8 +79,7 @@ static word cut(const char *text)
     return w;
 }
 
-/* ---- what is refused --------------------------------------------------------------------------
- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static const char *near_name(const char *name)
 {
@@ -129,8 +128,7 @@ static bool refuse_stray(const reading *r, const char *text)
                     "unexpected word %s (only values of options stand without --)", quoted);
 }
 
-/* ---- one word ---------------------------------------------------------------------------------
- */
+/* ---- one word -------------------------------------------------------------------------------- */
 
 /* The value of an option that needs one: behind '=', or the next word. takes: what may be given. */
 static const char *value_of(reading *r, const word *w, const char *takes)
@@ -207,8 +205,7 @@ static bool read_word(reading *r)
                    : assign(r, o, "off");
 }
 
-/* ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* --help and its like, wherever they stand. */
 static bool read_first(rdk_arguments *a, int argc, char **argv, rdk_status *s)

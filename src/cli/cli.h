@@ -21,8 +21,7 @@ enum {
 /* Says what failed in one line on stderr; the exit status that belongs to it. */
 int rdk_cli_failed(const rdk_status *s);
 
-/* ---- main.c: verbs ----------------------------------------------------------------------------
- */
+/* ---- main.c: verbs --------------------------------------------------------------------------- */
 
 typedef struct rdk_verb {
     const char *name, *synopsis, *about;
@@ -33,8 +32,7 @@ const rdk_verb *rdk_verb_at(size_t i);
 /* How the user calls the program: "./train", "rootdk". */
 const char *rdk_cli_command(void);
 
-/* ---- args.c -----------------------------------------------------------------------------------
- */
+/* ---- args.c ---------------------------------------------------------------------------------- */
 
 /* What a call of train is to do. */
 typedef enum rdk_action {
@@ -67,8 +65,7 @@ typedef struct rdk_arguments {
 bool rdk_arguments_read(rdk_arguments *a, int argc, char **argv, rdk_status *s);
 void rdk_arguments_free(rdk_arguments *a);
 
-/* ---- help.c, version.c, man.c, completion.c: all from the tables --------------------------------
- */
+/* ---- help.c, version.c, man.c, completion.c: all from the tables ----------------------------- */
 
 void rdk_print_help(FILE *out);
 bool rdk_print_option(FILE *out, const char *name, rdk_status *s);
@@ -80,14 +77,12 @@ enum { RDK_USAGE_TEXT = 96 };
 char *rdk_option_usage(const rdk_option *o, char buf[RDK_USAGE_TEXT]);
 char *rdk_option_short_range(const rdk_option *o, char buf[RDK_USAGE_TEXT]);
 
-/* ---- threads.c --------------------------------------------------------------------------------
- */
+/* ---- threads.c ------------------------------------------------------------------------------- */
 
 /* How many threads and why, from --threads (0: by rule), OMP_NUM_THREADS, the machine. */
 int rdk_choose_threads(int asked, const char **reason);
 
-/* ---- signals.c --------------------------------------------------------------------------------
- */
+/* ---- signals.c ------------------------------------------------------------------------------- */
 
 /* From now on a first signal only sets the flag and a second one ends the process. */
 void rdk_signals_watch(void);
@@ -95,8 +90,7 @@ volatile sig_atomic_t *rdk_signals_flag(void); /* the signal that came, 0: none 
 /* Ends the process by the signal that came. */
 void rdk_signals_die(void);
 
-/* ---- train.c ----------------------------------------------------------------------------------
- */
+/* ---- train.c --------------------------------------------------------------------------------- */
 
 int rdk_cli_train(int argc, char **argv);
 

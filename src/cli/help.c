@@ -7,8 +7,7 @@
 
 enum { COLUMNS = 100, USAGE_COLUMNS = 24, INDENT = 2 };
 
-/* ---- one option -------------------------------------------------------------------------------
- */
+/* ---- one option ------------------------------------------------------------------------------ */
 
 char *rdk_option_usage(const rdk_option *o, char buf[RDK_USAGE_TEXT])
 {
@@ -91,8 +90,7 @@ static void print_options(FILE *out)
     print_switches(out);
 }
 
-/* ---- the tables beside ------------------------------------------------------------------------
- */
+/* ---- the tables beside ----------------------------------------------------------------------- */
 
 /* text from column `indent` on, broken between words. */
 static void print_wrapped(FILE *out, const char *text, int indent)

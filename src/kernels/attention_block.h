@@ -69,8 +69,8 @@ static void block_pack(size_t rows, size_t d, const rdk_real *x, size_t ld, rdk_
     }
 }
 
-/* out[r][j] = x[r] . y[j], y as panels. Some hidden elements are computed too: they are not used.
- */
+/* out[r][j] = x[r] . y[j], y as panels. Some hidden elements are computed too: they are not
+ * used. */
 static void block_dots(const score_block *at, size_t d, const rdk_real *x, size_t ldx,
                        const rdk_real *panels, rdk_real *out)
 {
@@ -86,8 +86,8 @@ static void block_dots(const score_block *at, size_t d, const rdk_real *x, size_
     }
 }
 
-/* Tiles that take whole vectors from rows of `cols` elements: rows that end within one are copied.
- */
+/* Tiles that take whole vectors from rows of `cols` elements: rows that end within one are
+ * copied. */
 static const rdk_real *block_whole_rows(size_t rows, size_t cols, const rdk_real *x, size_t *ld,
                                         rdk_real *room)
 {

@@ -9,7 +9,7 @@
 #include "kernels.h"
 #include "vector.h"
 
-/* ---- the functions -------------------------------------------------------------------------- */
+/* ---- the functions --------------------------------------------------------------------------- */
 
 /* gelu_tanh(x) = x sigmoid(2u), u = sqrt(2/pi) (x + cubic x^3): Hendrycks and Gimpel 2016, section
  * 2, by (1 + tanh u) / 2 = sigmoid(2u). */
@@ -51,7 +51,7 @@ static inline vreal v_silu(vreal x)
     return x * v_sigmoid(x);
 }
 
-/* ---- dy f'(x), from x, y = f(x) and dy ------------------------------------------------------ */
+/* ---- dy f'(x), from x, y = f(x) and dy ------------------------------------------------------- */
 
 static inline vreal exp_slope(vreal x, vreal y, vreal dy)
 {
@@ -115,7 +115,7 @@ static inline vreal silu_slope(vreal x, vreal y, vreal dy)
     return dy * logistic_slope(x, x, v_set(1));
 }
 
-/* ---- over arrays ---------------------------------------------------------------------------- */
+/* ---- over arrays ----------------------------------------------------------------------------- */
 
 static inline void map_range(vreal (*f)(vreal), size_t n, const rdk_real *x, rdk_real *y)
 {
@@ -245,7 +245,7 @@ static void scale(size_t n, rdk_real a, const rdk_real *x, rdk_real *y)
     for (size_t i = 0; i < n; i++) y[i] = a * x[i];
 }
 
-/* ---- one row and many ----------------------------------------------------------------------- */
+/* ---- one row and many ------------------------------------------------------------------------ */
 
 static void add_rows(size_t rows, size_t cols, const rdk_real *b, rdk_real *y)
 {

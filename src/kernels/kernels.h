@@ -2,8 +2,9 @@
  * The numeric inner loops on plain arrays: no tensors, no tape, no memory of their own.
  *
  * They are compiled once per instruction set from the same sources: src/kernels/isa.c includes the
- * other .c files, whose functions are static, and exports one constant table. Which table is used is
- * decided once, by what the processor has (RDK_ISA=base|avx2|avx512 in the environment forces one).
+ * other .c files, whose functions are static, and exports one constant table. Which table is used
+ * is decided once, by what the processor has (RDK_ISA=base|avx2|avx512 in the environment forces
+ * one).
  *
  * Invariants:
  * - the result does not depend on the number of threads: every element is written by one thread,
@@ -58,13 +59,14 @@ typedef struct rdk_kernels {
     void (*map)(rdk_map f, size_t n, const rdk_real *x, rdk_real *y);
     void (*map_backward)(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
                          const rdk_real *dy, rdk_real *dx);
-    void (*add)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y); /* y = a + b; y may be a */
-    void (*mul)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y); /* y = a * b */
+    /* y may be a in add, x in scale */
+    void (*add)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y);     /* y = a + b */
+    void (*mul)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y);     /* y = a * b */
     void (*mul_add)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y); /* y += a * b */
     void (*axpy)(size_t n, rdk_real a, const rdk_real *x, rdk_real *y);           /* y += a x */
-    void (*scale)(size_t n, rdk_real a, const rdk_real *x, rdk_real *y); /* y = a x; y may be x */
+    void (*scale)(size_t n, rdk_real a, const rdk_real *x, rdk_real *y);          /* y = a x */
     void (*add_rows)(size_t rows, size_t cols, const rdk_real *b, rdk_real *y);   /* y[r] += b */
-    void (*sum_rows)(size_t rows, size_t cols, const rdk_real *x, rdk_real *y);   /* y += sum_r x[r] */
+    void (*sum_rows)(size_t rows, size_t cols, const rdk_real *x, rdk_real *y); /* y += sum x[r] */
 
     /* rows of n; softmax: y = exp(x - max) / sum, log_softmax: y = x - max - log sum */
     void (*softmax)(size_t rows, size_t n, const rdk_real *x, rdk_real *y);
@@ -74,25 +76,27 @@ typedef struct rdk_kernels {
     void (*log_softmax_backward)(size_t rows, size_t n, const rdk_real *y, const rdk_real *dy,
                                  rdk_real *dx);
 
-    /* y = (x - mean) rstd gain + bias; mean, rstd: [rows], kept for backward. center false: RMS norm,
-     * mean untouched (may be NULL). mean_square false: sum of squares instead of their mean (L2).
-     * gain, bias and their gradients may be NULL. */
-    void (*norm)(bool center, bool mean_square, size_t rows, size_t n, double eps, const rdk_real *x,
-                 const rdk_real *gain, const rdk_real *bias, rdk_real *y, rdk_real *mean,
-                 rdk_real *rstd);
+    /* y = (x - mean) rstd gain + bias; mean, rstd: [rows], kept for backward. center false: RMS
+     * norm, mean untouched (may be NULL). mean_square false: sum of squares instead of their mean
+     * (L2). gain, bias and their gradients may be NULL. */
+    void (*norm)(bool center, bool mean_square, size_t rows, size_t n, double eps,
+                 const rdk_real *x, const rdk_real *gain, const rdk_real *bias, rdk_real *y,
+                 rdk_real *mean, rdk_real *rstd);
     void (*norm_backward)(bool center, bool mean_square, size_t rows, size_t n, const rdk_real *x,
                           const rdk_real *gain, const rdk_real *mean, const rdk_real *rstd,
                           const rdk_real *dy, rdk_real *dx, rdk_real *dgain, rdk_real *dbias);
 
     /* y[r] = table[ids[r]];  dtable[ids[r]] += dy[r], in index order, without races */
-    void (*embedding)(size_t rows, size_t d, const rdk_real *table, const int32_t *ids, rdk_real *y);
+    void (*embedding)(size_t rows, size_t d, const rdk_real *table, const int32_t *ids,
+                      rdk_real *y);
     void (*embedding_backward)(size_t rows, size_t d, const int32_t *ids, const rdk_real *dy,
                                rdk_real *dtable);
 
-    /* keep with probability 1 - p: y = x mask / (1 - p);  dx += dy mask / (1 - p), mask drawn again:
-     * element e by word e % 4 of the block at index e / 4 */
+    /* keep with probability 1 - p: y = x mask / (1 - p);  dx += dy mask / (1 - p), mask drawn
+     * again: element e by word e % 4 of the block at index e / 4 */
     void (*dropout)(size_t n, double p, rdk_stream stream, const rdk_real *x, rdk_real *y);
-    void (*dropout_backward)(size_t n, double p, rdk_stream stream, const rdk_real *dy, rdk_real *dx);
+    void (*dropout_backward)(size_t n, double p, rdk_stream stream, const rdk_real *dy,
+                             rdk_real *dx);
 
     /* x: [rows, heads, d] at positions pos(r) = r % len; sign -1 turns back (the gradient).
      * y = turned x, or += where accumulate */
@@ -113,9 +117,10 @@ typedef struct rdk_kernels {
                                rdk_real *scratch);
 
     /* nll[r] = -log softmax(logits[r])[targets[r]], 0 where ignored (target < 0); best[r] = first
-     * argmax; row_max, row_inv: [rows] kept for backward. nll, best may be NULL. Returns the sum of nll
-     * in double.
-     * backward: dlogits[r] += factor (softmax(logits[r]) - onehot(target)); nothing where ignored */
+     * argmax; row_max, row_inv: [rows] kept for backward. nll, best may be NULL. Returns the sum of
+     * nll in double.
+     * backward: dlogits[r] += factor (softmax(logits[r]) - onehot(target)); nothing where ignored
+     */
     double (*cross_entropy)(size_t rows, size_t v, const rdk_real *logits, const int32_t *targets,
                             rdk_real *row_max, rdk_real *row_inv, rdk_real *nll, int32_t *best);
     void (*cross_entropy_backward)(size_t rows, size_t v, const rdk_real *logits,

@@ -69,7 +69,7 @@ static void norm(bool center, bool mean_square, size_t rows, size_t n, double ep
     }
 }
 
-/* ---- backward ------------------------------------------------------------------------------- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 typedef struct norm_sums {
     rdk_real g, gx; /* sum of g = dy gain; of g xhat, xhat = (x - mean) rstd */

@@ -10,7 +10,7 @@
 #include "kernels.h"
 #include "vector.h"
 
-/* ---- sums ----------------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static double dot_chunk(size_t n, const rdk_real *x, const rdk_real *y)
 {
@@ -38,7 +38,7 @@ static double sum_squares(size_t n, const rdk_real *x)
     return dot(n, x, x);
 }
 
-/* ---- AdamW ---------------------------------------------------------------------------------- */
+/* ---- AdamW ----------------------------------------------------------------------------------- */
 
 /* The constants of an update, rounded once. */
 typedef struct adamw_rule {
@@ -123,7 +123,7 @@ static double adamw(const rdk_adamw *p, size_t n, rdk_real *w, const rdk_real *g
     return chunk_sum(partial, count);
 }
 
-/* ---- SGD ------------------------------------------------------------------------------------ */
+/* ---- SGD ------------------------------------------------------------------------------------- */
 
 typedef struct sgd_rule {
     rdk_real lr, momentum, decay, factor;

@@ -128,8 +128,7 @@ static void tile(size_t rows, size_t cols, size_t k, tile_left a, const rdk_real
     for (size_t r = 0; r < rows; r++) memcpy(c + r * ldc, whole + r * TILE_COLS, cols * sizeof *c);
 }
 
-/* ---- cutting ----------------------------------------------------------------------------------
- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 static inline size_t pieces(size_t n, size_t largest)
 {

@@ -4,8 +4,8 @@
  * RDK_VECTOR_BYTES comes from the Makefile; this header is included by src/kernels/isa.c alone.
  *
  * Invariant: NaN in gives NaN out, except where v_max and v_min say otherwise. The loops over lanes
- * below become single instructions. Order of a sum over lanes is fixed, but depends on the width.
- */
+ * below become single instructions. Order of a sum over lanes is fixed, but depends on the
+ * width. */
 #ifndef RDK_VECTOR_H
 #define RDK_VECTOR_H
 
@@ -24,7 +24,7 @@ typedef int32_t vint __attribute__((vector_size(RDK_VECTOR_BYTES)));
 typedef uint32_t vbits __attribute__((vector_size(RDK_VECTOR_BYTES)));
 #endif
 
-/* ---- scalars -------------------------------------------------------------------------------- */
+/* ---- scalars --------------------------------------------------------------------------------- */
 
 enum { SINGLE = sizeof(rdk_real) == sizeof(float) };
 
@@ -63,7 +63,7 @@ static inline rdk_real r_erfc(rdk_real x)
     return SINGLE ? erfcf((float)x) : (rdk_real)erfc(x);
 }
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static inline vreal v_load(const rdk_real *p)
 {
@@ -105,7 +105,7 @@ static inline void v_store_n(rdk_real *p, size_t n, vreal v)
     }
 }
 
-/* ---- lane by lane --------------------------------------------------------------------------- */
+/* ---- lane by lane ---------------------------------------------------------------------------- */
 
 /* mask: the result of a comparison (all ones or all zeros in a lane). Bits, not a loop over lanes,
  * which compilers may leave as one. */
@@ -138,7 +138,7 @@ static inline vreal v_sqrt(vreal x)
     return x;
 }
 
-/* ---- over the lanes ------------------------------------------------------------------------- */
+/* ---- over the lanes -------------------------------------------------------------------------- */
 
 enum { PART_BYTES = 16, PARTS = RDK_VECTOR_BYTES / PART_BYTES, PART_LANES = LANES / PARTS };
 typedef rdk_real vpart __attribute__((vector_size(PART_BYTES)));
@@ -168,7 +168,7 @@ static inline rdk_real v_hmax(vreal v)
     return max;
 }
 
-/* ---- sums in double ------------------------------------------------------------------------- */
+/* ---- sums in double -------------------------------------------------------------------------- */
 
 /* A sum over lanes that neither overflows nor loses digits: the halves of a vreal, widened. In the
  * double build `high` stays 0. */
@@ -225,7 +225,7 @@ static inline double v_total(vsum s)
     return v[0];
 }
 
-/* ---- exp and its kin ------------------------------------------------------------------------ */
+/* ---- exp and its kin ------------------------------------------------------------------------- */
 
 #ifdef RDK_DOUBLE
 

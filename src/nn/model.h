@@ -33,19 +33,19 @@ struct rdk_model {
     rdk_tensor sinusoids;        /* [max_len, d_model], a constant; data NULL where not used */
 };
 
-/* ---- params.c ---- */
+/* ---- params.c -------------------------------------------------------------------------------- */
 /* How many parameters a configuration has, and the elements of its buffers.
  * False where a tensor or the sum is too large to address. */
 bool rdk_nn_measure(const rdk_model_config *c, size_t *n_params, size_t *size);
 
-/* ---- init.c ---- */
+/* ---- init.c ---------------------------------------------------------------------------------- */
 /* The random stream index of a parameter: 44 bits of its name. */
 uint64_t rdk_nn_name_index(const char *name);
 void rdk_nn_draw(rdk_param *p, uint64_t seed);
 /* table[t, 2m] = sin(t 10000^(-2m/d)), table[t, 2m + 1] = cos of it (Vaswani et al. 2017, 3.5). */
 void rdk_nn_sinusoids(size_t len, size_t d, rdk_real *table);
 
-/* ---- block.c ---- */
+/* ---- block.c --------------------------------------------------------------------------------- */
 /* One forward pass: what all its parts need. */
 typedef struct rdk_pass {
     rdk_model *model;

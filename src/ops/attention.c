@@ -20,8 +20,8 @@ typedef struct attention_saved {
     rdk_attention_row *rows;     /* the caller's, or NULL */
 } attention_saved;
 
-/* For all threads; to be given back by release, so nothing that stays may be made after the mark.
- */
+/* For all threads; to be given back by release, so nothing that stays may be made after the
+ * mark. */
 static rdk_real *scratch(rdk_tape *t, const rdk_attention_shape *s)
 {
     const size_t threads = (size_t)rdk_threads();

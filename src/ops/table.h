@@ -2,8 +2,8 @@
  * The constant of every op, for src/ops/table.c and for messages.
  * Adding an op: its file here, its constant below and in table.c, its line in rootdk/ops.h, its row
  * in tests/double/test_ops_gradcheck.c (which fails by name without one).
- * reshape, sum_all and mean_all have none: a view is not recorded, the other two are sum and mean.
- */
+ * reshape, sum_all and mean_all have none: a view is not recorded, the other two are sum and
+ * mean. */
 #ifndef RDK_OPS_TABLE_H
 #define RDK_OPS_TABLE_H
 

@@ -101,7 +101,7 @@ static void draw_sample(const setting *s, uint64_t index, double mean[RDK_MEANS]
 /* ---- many samples ---------------------------------------------------------------------------- */
 
 /* Samples are drawn in parallel, a block at a time, and taken in one after the other. */
-enum { BLOCK = 256, WORTH_THREADS = 1 << 14 };
+enum { BLOCK = 256, WORTH_THREADS = 1 << 16 };
 
 /* Welford's update: mean, and m2 = the sum of squared deviations from it. */
 typedef struct moments {

@@ -4,7 +4,9 @@
  * Invariant: the file of a step depends on the definition of the run and the step alone; no path,
  * no time, no interval of logging is in it, so the files of two equal runs are equal byte for byte.
  * Random numbers and data have no state to save: both are functions of seed and step, which are
- * written as such. */
+ * written as such. Nothing that is inf or nan is ever written, nothing that is damaged is read: the
+ * words of the metadata carry the checksum of the tensors, and one of their own.
+ * Read next: safetensors.h, the format below it. */
 #include "trainer.h"
 
 #include <inttypes.h>
@@ -12,9 +14,17 @@
 #include <math.h>
 #include <string.h>
 
-#include "safetensors.h"
+#include "checksum.h"
 
 static const char FORMAT[] = "rootdk checkpoint 1";
+static const char WORDS_CHECKSUM[] = "words_checksum";
+
+/* The words in the order in which their checksum takes them. "held_out_loss" is of best alone. */
+static const char *const KEYS[] = {
+    "rootdk", "step", "random_seed", "data_step",        "tokens_seen",
+    "config", "data", "vocabulary",  "tensors_checksum", "held_out_loss",
+};
+enum { N_KEYS = sizeof KEYS / sizeof *KEYS };
 
 /* Before the name of a parameter: its weights, then its moments in the optimizer's order. */
 static const char *const PREFIX[] = {"", "optimizer.m.", "optimizer.v."};
@@ -42,35 +52,93 @@ static rdk_saved_tensor *list_tensors(rdk_trainer *r, size_t *n)
     return list;
 }
 
-bool rdk_checkpoint_save(rdk_trainer *r, const char *name)
+static bool all_finite(const rdk_trainer *r, const rdk_saved_tensor *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t elements = 1;
+        for (int k = 0; k < list[i].n_dims; k++) elements *= list[i].dim[k];
+        for (size_t k = 0; k < elements; k++) {
+            if (isfinite(list[i].data[k])) continue;
+            return rdk_fail(r->status, RDK_ENONFINITE,
+                            "step %" PRIu64 ": %s%s is not finite, element %zu; nothing was saved "
+                            "(try a smaller --lr, or --clip)",
+                            r->step, list[i].prefix, list[i].name, k);
+        }
+    }
+    return true;
+}
+
+static bool write_file(rdk_trainer *r, const char *name, const char *config)
 {
     char path[RDK_PATH_TEXT + 64], step[24], seed[24], tokens[24], best[RDK_NUMBER_TEXT];
-    rdk_text config = {0};
-    size_t n;
-    bool is_best = strcmp(name, "best.safetensors") == 0;
+    char of_tensors[RDK_CHECKSUM_TEXT], of_words[RDK_CHECKSUM_TEXT];
+    size_t n, n_words = N_KEYS - (strcmp(name, "best.safetensors") != 0);
+    rdk_saved_tensor *list = list_tensors(r, &n);
+    if (!list || !all_finite(r, list, n)) {
+        rdk_free(list);
+        return false;
+    }
     snprintf(step, sizeof step, "%" PRIu64, r->step);
     snprintf(seed, sizeof seed, "%" PRIu64, r->config.seed);
     snprintf(tokens, sizeof tokens, "%" PRIu64, r->tokens_seen);
-    rdk_config_write(&r->config, RDK_OPT_DEFINES, &config);
-    rdk_saved_tensor *list = list_tensors(r, &n);
-    const rdk_saved_word words[] = {
-        {"rootdk", FORMAT},
-        {"step", step},
-        {"random_seed", seed},
-        {"data_step", step},
-        {"tokens_seen", tokens},
-        {"config", config.data},
-        {"data", rdk_task_summary(r->task)},
-        {"vocabulary", rdk_task_vocabulary(r->task)},
-        {"held_out_loss", rdk_text_double(r->best_loss, best)},
+    const char *const values[N_KEYS] = {
+        FORMAT,
+        step,
+        seed,
+        step,
+        tokens,
+        config,
+        rdk_task_summary(r->task),
+        rdk_task_vocabulary(r->task),
+        rdk_checksum_tensors(n, list, of_tensors),
+        rdk_text_double(r->best_loss, best),
     };
-    size_t n_words = sizeof words / sizeof *words - !is_best;
-    bool ok = list && rdk_text_ok(&config, r->status) &&
-              rdk_safetensors_write(rdk_rundir_file(&r->directory, name, path), n, list, n_words,
-                                    words, r->status);
+    rdk_saved_word words[N_KEYS + 1];
+    for (size_t i = 0; i < n_words; i++) words[i] = (rdk_saved_word){KEYS[i], values[i]};
+    rdk_checksum_words(n_words, words, of_words);
+    words[n_words] = (rdk_saved_word){WORDS_CHECKSUM, of_words};
+    bool ok = rdk_safetensors_write(rdk_rundir_file(&r->directory, name, path), n, list,
+                                    n_words + 1, words, r->status);
     rdk_free(list);
+    return ok;
+}
+
+bool rdk_checkpoint_save(rdk_trainer *r, const char *name)
+{
+    rdk_text config = {0};
+    rdk_config_write(&r->config, RDK_OPT_DEFINES, &config);
+    bool ok = rdk_text_ok(&config, r->status) && write_file(r, name, config.data);
     rdk_text_free(&config);
     return ok;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static bool same_checksum(const rdk_safetensors *f, const char *path, const char *key,
+                          const char *now, const char *of, rdk_status *s)
+{
+    const char *text = rdk_safetensors_word(f, key);
+    if (text && strcmp(text, now) == 0) return true;
+    return rdk_fail(s, RDK_EFORMAT,
+                    "%s is damaged: the checksum of its %s is %s, the file says %.20s", path, of,
+                    now, text ? text : "nothing");
+}
+
+/* Is this a checkpoint of ours, with its words as they were written? */
+static bool check_words(const rdk_safetensors *f, const char *path, rdk_status *s)
+{
+    rdk_saved_word words[N_KEYS];
+    char sum[RDK_CHECKSUM_TEXT];
+    size_t n = 0;
+    const char *format = rdk_safetensors_word(f, KEYS[0]);
+    if (!format)
+        return rdk_fail(s, RDK_EFORMAT, "%s is no checkpoint: no \"%s\" in its metadata", path,
+                        KEYS[0]);
+    for (size_t i = 0; i < N_KEYS; i++) {
+        const char *value = rdk_safetensors_word(f, KEYS[i]);
+        if (value) words[n++] = (rdk_saved_word){KEYS[i], value};
+    }
+    return same_checksum(f, path, WORDS_CHECKSUM, rdk_checksum_words(n, words, sum), "metadata", s);
 }
 
 static bool uint_word(const rdk_safetensors *f, const char *path, const char *key, uint64_t *x,
@@ -111,7 +179,9 @@ static bool same_config(const rdk_trainer *r, const rdk_safetensors *f, const ch
 static bool restore(rdk_trainer *r, const rdk_safetensors *f, const char *path)
 {
     rdk_status *s = r->status;
-    if (!same_word(f, path, "rootdk", FORMAT, s) || !same_config(r, f, path) ||
+    char sum[RDK_CHECKSUM_TEXT];
+    if (!check_words(f, path, s) || !same_word(f, path, "rootdk", FORMAT, s) ||
+        !same_config(r, f, path) ||
         !same_word(f, path, "vocabulary", rdk_task_vocabulary(r->task), s) ||
         !same_word(f, path, "data", rdk_task_summary(r->task), s) ||
         !uint_word(f, path, "step", &r->step, s) ||
@@ -129,17 +199,32 @@ static bool restore(rdk_trainer *r, const rdk_safetensors *f, const char *path)
                       rdk_safetensors_count(f), n);
     for (size_t i = 0; ok && i < n; i++)
         ok = rdk_safetensors_copy(f, &list[i], (rdk_real *)list[i].data, s);
+    ok = ok && same_checksum(f, path, "tensors_checksum", rdk_checksum_tensors(n, list, sum),
+                             "tensors", s);
     rdk_free(list);
     return ok;
+}
+
+/* A run without a checkpoint starts anew; but not where one was saved, and went. */
+static bool load_nothing(const rdk_trainer *r, const char *path)
+{
+    return !rdk_run_json_says(r, "\"saved_step\": ") ||
+           rdk_fail(r->status, RDK_EIO,
+                    "cannot resume %s: %s is missing, though run.json says that a step was saved "
+                    "(put it back, or start a new run with --config %s/config.ini)",
+                    r->directory.path, path, r->directory.path);
 }
 
 bool rdk_checkpoint_load(rdk_trainer *r)
 {
     char path[RDK_PATH_TEXT + 64];
-    if (!rdk_file_exists(rdk_rundir_file(&r->directory, "last.safetensors", path))) return true;
+    rdk_rundir_file(&r->directory, "last.safetensors", path);
+    if (!rdk_file_exists(path)) return load_nothing(r, path);
     rdk_safetensors *f = rdk_safetensors_read(path, r->status);
     bool ok = f && restore(r, f, path);
     rdk_safetensors_free(f);
+    r->saved = ok;
+    r->saved_step = r->step;
     return ok;
 }
 
@@ -152,11 +237,12 @@ bool rdk_checkpoint_load_best(rdk_trainer *r)
     uint64_t step = 0;
     double loss = INFINITY;
     const char *text = rdk_safetensors_word(f, "held_out_loss");
-    bool ok = uint_word(f, path, "step", &step, r->status);
+    bool ok = check_words(f, path, r->status) && uint_word(f, path, "step", &step, r->status);
     if (ok && !(text && rdk_parse_double(text, &loss)))
         ok = rdk_fail(r->status, RDK_EFORMAT, "%s has no held-out loss in its metadata", path);
-    /* one of this step or later is made again by the visits to come */
-    if (ok && step < r->step) {
+    /* One of a step still to come, from a run that was killed, is as good: the visit of that step
+     * finds the same loss and leaves the file alone. */
+    if (ok) {
         r->best_loss = loss;
         r->best_step = step;
     }

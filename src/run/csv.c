@@ -145,3 +145,12 @@ bool rdk_csv_end(rdk_csv *c, rdk_status *s)
     c->line.size = 0;
     return true;
 }
+
+bool rdk_csv_sync(rdk_csv *c, rdk_status *s)
+{
+    int result;
+    if (c->fd < 0) return true;
+    do result = fsync(c->fd);
+    while (result != 0 && errno == EINTR);
+    return result == 0 || csv_fail(c, "sync", s);
+}

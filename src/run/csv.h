@@ -30,5 +30,7 @@ void rdk_csv_exact(rdk_csv *c, double x);        /* as a double */
 void rdk_csv_word(rdk_csv *c, const char *word); /* no comma, quote or line end in it */
 void rdk_csv_empty(rdk_csv *c);
 bool rdk_csv_end(rdk_csv *c, rdk_status *s);
+/* All lines so far are on the disk. */
+bool rdk_csv_sync(rdk_csv *c, rdk_status *s);
 
 #endif

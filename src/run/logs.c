@@ -1,34 +1,167 @@
 /* SPDX-License-Identifier: MIT
  * The rows of a run's CSV files. What each column means: docs/metrics.md.
- * Invariant: all files but timing.csv depend on the configuration alone. */
+ * Invariant: all files but timing.csv depend on the configuration alone. A new column is one line
+ * here, at the end of its row. Read next: csv.c; measure.c, where the figures come from. */
 #include "trainer.h"
 
 #include <math.h>
 
-static const char METRICS[] =
-    "step,split,loss,accuracy,lr,grad_norm,clip_factor,score_absmax,tokens,"
-    "sequence_accuracy,tokens_seen";
-static const char ATTENTION[] =
-    "step,layer,head,scale,score_std,score_absmax,entropy,entropy_norm,p_max,sat90,sat99,"
-    "jacobian_trace,jacobian_frob,ds_median,ds_p90,ds_top5_share,q_rms,k_rms,score_std_theory,"
-    "entropy_norm_theory";
-static const char GRADIENTS[] = "step,tensor,grad_norm,weight_norm,update_ratio";
-static const char TIMING[] = "step,seconds,tokens_per_second,peak_memory";
+/* ---- columns --------------------------------------------------------------------------------- */
 
-static bool open_one(rdk_trainer *r, rdk_csv *c, const char *name, const char *header,
-                     bool resuming)
+/* A row on its way into its file; or, where names is set, the line of names that the file begins
+ * with. Each column is one call that tells both, so a header cannot differ from its rows. */
+typedef struct row {
+    rdk_csv *file;
+    rdk_text *names;
+} row;
+
+/* True where the name was all that was wanted. */
+static bool named(const row *w, const char *name)
+{
+    if (w->names) rdk_text_add(w->names, w->names->size ? ",%s" : "%s", name);
+    return w->names != NULL;
+}
+
+static void whole(const row *w, const char *name, uint64_t x)
+{
+    if (!named(w, name)) rdk_csv_uint(w->file, x);
+}
+
+static void word(const row *w, const char *name, const char *x)
+{
+    if (!named(w, name)) rdk_csv_word(w->file, x);
+}
+
+static void real(const row *w, const char *name, double x)
+{
+    if (!named(w, name)) rdk_csv_real(w->file, x);
+}
+
+/* Empty where there is no such figure. */
+static void real_if(const row *w, const char *name, bool there, double x)
+{
+    if (there)
+        real(w, name, x);
+    else if (!named(w, name))
+        rdk_csv_empty(w->file);
+}
+
+/* With all digits of the double, so that a schedule can be checked against its formula. */
+static void exact_if(const row *w, const char *name, bool there, double x)
+{
+    if (named(w, name)) return;
+    if (there)
+        rdk_csv_exact(w->file, x);
+    else
+        rdk_csv_empty(w->file);
+}
+
+/* ---- the four files: a new column goes to the end -------------------------------------------- */
+
+/* report: NULL for the held-out sequences, which have no update. */
+static void metrics_row(const row *w, const rdk_trainer *r, const rdk_pass *pass,
+                        const rdk_step_report *report)
+{
+    bool train = report != NULL;
+    const rdk_step_report update = train ? *report : (rdk_step_report){0};
+    whole(w, "step", r->step);
+    word(w, "split", train ? "train" : "eval");
+    real(w, "loss", pass->loss);
+    real(w, "accuracy", pass->accuracy);
+    exact_if(w, "lr", train, update.lr);
+    real_if(w, "grad_norm", train, update.grad_norm);
+    real_if(w, "clip_factor", train, update.clip_factor);
+    real_if(w, "score_absmax", train, update.score_absmax);
+    whole(w, "tokens", pass->counted);
+    real(w, "sequence_accuracy", pass->sequence_accuracy);
+    whole(w, "tokens_seen", r->tokens_seen);
+}
+
+static void attention_row(const row *w, const rdk_trainer *r, size_t layer, size_t head,
+                          const rdk_head_figures *f)
+{
+    whole(w, "step", r->step);
+    whole(w, "layer", layer);
+    whole(w, "head", head);
+    real(w, "scale", rdk_model_score_scale(r->model));
+    real(w, "score_std", f->score_std);
+    real(w, "score_absmax", f->score_absmax);
+    real(w, "entropy", f->entropy);
+    real(w, "entropy_norm", f->entropy_norm);
+    real(w, "p_max", f->p_max);
+    real(w, "sat90", f->sat90);
+    real(w, "sat99", f->sat99);
+    real(w, "jacobian_trace", f->jacobian_trace);
+    real(w, "jacobian_frob", f->jacobian_frob);
+    real(w, "ds_median", f->ds_median);
+    real(w, "ds_p90", f->ds_p90);
+    real(w, "ds_top5_share", f->ds_top5_share);
+    real(w, "q_rms", f->q_rms);
+    real(w, "k_rms", f->k_rms);
+    real(w, "score_std_theory", r->theory.score_std);
+    real(w, "entropy_norm_theory", r->theory.entropy_norm);
+}
+
+/* updated: r->update_norm belongs to this step. */
+static void gradient_row(const row *w, const rdk_trainer *r, uint64_t step, size_t param,
+                         bool updated)
+{
+    double weight = r->weight_norm[param];
+    whole(w, "step", step);
+    word(w, "tensor", rdk_model_param(r->model, param)->name);
+    real(w, "grad_norm", r->grad_norm[param]);
+    real(w, "weight_norm", weight);
+    /* a tensor that starts at zero (a bias) has no ratio yet */
+    bool ratio = updated && weight > 0;
+    real_if(w, "update_ratio", ratio, ratio ? r->update_norm[param] / weight : 0);
+}
+
+static void timing_row(const row *w, const rdk_trainer *r)
+{
+    double seconds = rdk_seconds() - r->started;
+    double tokens = (double)(r->tokens_seen - r->started_tokens);
+    whole(w, "step", r->step);
+    real(w, "seconds", seconds);
+    real(w, "tokens_per_second", seconds > 0 ? tokens / seconds : 0);
+    whole(w, "peak_memory", rdk_peak_memory());
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static void metrics_names(const row *w, const rdk_trainer *r)
+{
+    metrics_row(w, r, &(rdk_pass){0}, NULL);
+}
+
+static void attention_names(const row *w, const rdk_trainer *r)
+{
+    attention_row(w, r, 0, 0, &(rdk_head_figures){0});
+}
+
+static void gradient_names(const row *w, const rdk_trainer *r)
+{
+    gradient_row(w, r, 0, 0, false);
+}
+
+static bool open_one(rdk_trainer *r, rdk_csv *c, const char *name,
+                     void (*names)(const row *, const rdk_trainer *), bool resuming)
 {
     const char *directory = r->directory.path;
-    return resuming ? rdk_csv_continue(c, directory, name, header, r->step, r->status)
-                    : rdk_csv_create(c, directory, name, header, r->status);
+    rdk_text header = {0};
+    names(&(row){.names = &header}, r);
+    bool ok = rdk_text_ok(&header, r->status) &&
+              (resuming ? rdk_csv_continue(c, directory, name, header.data, r->step, r->status)
+                        : rdk_csv_create(c, directory, name, header.data, r->status));
+    rdk_text_free(&header);
+    return ok;
 }
 
 bool rdk_logs_open(rdk_trainer *r, bool resuming)
 {
-    return open_one(r, &r->metrics, "metrics.csv", METRICS, resuming) &&
-           open_one(r, &r->attention, "attention.csv", ATTENTION, resuming) &&
-           open_one(r, &r->gradients, "gradients.csv", GRADIENTS, resuming) &&
-           open_one(r, &r->timing, "timing.csv", TIMING, resuming);
+    return open_one(r, &r->metrics, "metrics.csv", metrics_names, resuming) &&
+           open_one(r, &r->attention, "attention.csv", attention_names, resuming) &&
+           open_one(r, &r->gradients, "gradients.csv", gradient_names, resuming) &&
+           open_one(r, &r->timing, "timing.csv", timing_row, resuming);
 }
 
 void rdk_logs_close(rdk_trainer *r)
@@ -39,71 +172,35 @@ void rdk_logs_close(rdk_trainer *r)
     rdk_csv_close(&r->timing);
 }
 
+bool rdk_logs_sync(rdk_trainer *r)
+{
+    return rdk_csv_sync(&r->metrics, r->status) && rdk_csv_sync(&r->attention, r->status) &&
+           rdk_csv_sync(&r->gradients, r->status) && rdk_csv_sync(&r->timing, r->status);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
 bool rdk_logs_train_row(rdk_trainer *r, const rdk_step_report *report)
 {
-    rdk_csv *c = &r->metrics;
-    rdk_csv_uint(c, r->step);
-    rdk_csv_word(c, "train");
-    rdk_csv_real(c, report->pass.loss);
-    rdk_csv_real(c, report->pass.accuracy);
-    rdk_csv_exact(c, report->lr);
-    rdk_csv_real(c, report->grad_norm);
-    rdk_csv_real(c, report->clip_factor);
-    rdk_csv_real(c, report->score_absmax);
-    rdk_csv_uint(c, report->pass.counted);
-    rdk_csv_real(c, report->pass.sequence_accuracy);
-    rdk_csv_uint(c, r->tokens_seen);
-    return rdk_csv_end(c, r->status);
+    metrics_row(&(row){.file = &r->metrics}, r, &report->pass, report);
+    return rdk_csv_end(&r->metrics, r->status);
 }
 
 bool rdk_logs_eval_row(rdk_trainer *r, const rdk_pass *pass)
 {
-    enum { TRAIN_ONLY = 4 }; /* lr, grad_norm, clip_factor, score_absmax */
-    rdk_csv *c = &r->metrics;
-    rdk_csv_uint(c, r->step);
-    rdk_csv_word(c, "eval");
-    rdk_csv_real(c, pass->loss);
-    rdk_csv_real(c, pass->accuracy);
-    for (int i = 0; i < TRAIN_ONLY; i++) rdk_csv_empty(c);
-    rdk_csv_uint(c, pass->counted);
-    rdk_csv_real(c, pass->sequence_accuracy);
-    rdk_csv_uint(c, r->tokens_seen);
-    return rdk_csv_end(c, r->status);
-}
-
-static bool attention_row(rdk_trainer *r, size_t layer, size_t head, const rdk_theory *theory)
-{
-    const rdk_head_figures *f = rdk_measure_head(r->measure, layer, head);
-    const double values[] = {rdk_model_score_scale(r->model),
-                             f->score_std,
-                             f->score_absmax,
-                             f->entropy,
-                             f->entropy_norm,
-                             f->p_max,
-                             f->sat90,
-                             f->sat99,
-                             f->jacobian_trace,
-                             f->jacobian_frob,
-                             f->ds_median,
-                             f->ds_p90,
-                             f->ds_top5_share,
-                             f->q_rms,
-                             f->k_rms,
-                             theory->score_std,
-                             theory->entropy_norm};
-    rdk_csv *c = &r->attention;
-    rdk_csv_uint(c, r->step);
-    rdk_csv_uint(c, layer);
-    rdk_csv_uint(c, head);
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) rdk_csv_real(c, values[i]);
-    return rdk_csv_end(c, r->status);
+    metrics_row(&(row){.file = &r->metrics}, r, pass, NULL);
+    return rdk_csv_end(&r->metrics, r->status);
 }
 
 bool rdk_logs_attention_rows(rdk_trainer *r)
 {
-    for (size_t layer = 0; layer < r->config.model.layers; layer++)
-        for (size_t head = 0; head < r->config.model.heads; head++)
-            if (!attention_row(r, layer, head, &r->theory)) return false;
+    for (size_t layer = 0; layer < r->config.model.layers; layer++) {
+        for (size_t head = 0; head < r->config.model.heads; head++) {
+            attention_row(&(row){.file = &r->attention}, r, layer, head,
+                          rdk_measure_head(r->measure, layer, head));
+            if (!rdk_csv_end(&r->attention, r->status)) return false;
+        }
+    }
     return true;
 }
 
@@ -125,30 +222,15 @@ void rdk_logs_keep_norms(rdk_trainer *r)
 
 bool rdk_logs_gradient_rows(rdk_trainer *r, uint64_t step, bool updated)
 {
-    rdk_csv *c = &r->gradients;
     for (size_t i = 0; i < rdk_model_param_count(r->model); i++) {
-        rdk_csv_uint(c, step);
-        rdk_csv_word(c, rdk_model_param(r->model, i)->name);
-        rdk_csv_real(c, r->grad_norm[i]);
-        rdk_csv_real(c, r->weight_norm[i]);
-        /* a tensor that starts at zero (a bias) has no ratio yet */
-        if (updated && r->weight_norm[i] > 0)
-            rdk_csv_real(c, r->update_norm[i] / r->weight_norm[i]);
-        else
-            rdk_csv_empty(c);
-        if (!rdk_csv_end(c, r->status)) return false;
+        gradient_row(&(row){.file = &r->gradients}, r, step, i, updated);
+        if (!rdk_csv_end(&r->gradients, r->status)) return false;
     }
     return true;
 }
 
 bool rdk_logs_timing_row(rdk_trainer *r)
 {
-    rdk_csv *c = &r->timing;
-    double seconds = rdk_seconds() - r->started;
-    double tokens = (double)(r->tokens_seen - r->started_tokens);
-    rdk_csv_uint(c, r->step);
-    rdk_csv_real(c, seconds);
-    rdk_csv_real(c, seconds > 0 ? tokens / seconds : 0);
-    rdk_csv_uint(c, rdk_peak_memory());
-    return rdk_csv_end(c, r->status);
+    timing_row(&(row){.file = &r->timing}, r);
+    return rdk_csv_end(&r->timing, r->status);
 }

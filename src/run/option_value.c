@@ -33,7 +33,7 @@ static size_t names_of(const rdk_option *o, const char *names[MOST_NAMES])
 {
     size_t n = 0;
     if (o->type == RDK_OPT_CHOICE) {
-        for (; o->choices[n] && n < MOST_NAMES; n++) names[n] = o->choices[n];
+        for (; n < MOST_NAMES && o->choices[n]; n++) names[n] = o->choices[n];
     } else if (o->type == RDK_OPT_NAME) {
         for (; n < o->name_count() && n < MOST_NAMES; n++) names[n] = o->name_at(n);
     }

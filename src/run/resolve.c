@@ -19,8 +19,7 @@ enum {
     ENDLESS_EVAL_SIZE = 1024, /* sequences, where the task has no split of its own */
 };
 
-/* ---- the model's sizes ------------------------------------------------------------------------
- */
+/* ---- the model's sizes ----------------------------------------------------------------------- */
 
 /* A head is 64 wide, until d_model or the number of heads is stated: then it is their quotient. */
 static bool resolve_d_k(rdk_model_config *m, bool usual, rdk_status *s)
@@ -70,8 +69,7 @@ void rdk_config_unresolve(rdk_config *c)
     if (m->heads && m->d_k * m->heads == m->d_model) m->d_k = 0;
 }
 
-/* ---- the training ------------------------------------------------------------------------------
- */
+/* ---- the training ---------------------------------------------------------------------------- */
 
 static void resolve_task(rdk_config *c, const rdk_task *task)
 {
@@ -99,8 +97,7 @@ static bool check_training(rdk_config *c, rdk_status *s)
     return true;
 }
 
-/* ---- the size of the run ------------------------------------------------------------------------
- */
+/* ---- the size of the run --------------------------------------------------------------------- */
 
 static double parameter_count(const rdk_model_config *m)
 {

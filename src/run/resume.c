@@ -24,6 +24,22 @@ static bool may_change(const rdk_option *o, const rdk_config *old, const rdk_con
            now->steps > old->steps;
 }
 
+/* "auto", or a value that is cut to what the run allows (--warmup, --eval-size), contradicts
+ * nothing where it comes to what the run has. */
+static bool comes_to_the_same(const rdk_config *old, const rdk_option *o, const char *value)
+{
+    rdk_config c = *old;
+    rdk_status ignored = {0};
+    rdk_task *task = NULL;
+    rdk_text was = {0}, is = {0};
+    bool same = rdk_option_set(&c, o, value, &ignored) && rdk_setup_task(&c, &task, &ignored) &&
+                texts_equal(old, &c, o, &was, &is);
+    rdk_task_close(task);
+    rdk_text_free(&was);
+    rdk_text_free(&is);
+    return same;
+}
+
 static bool take_over(rdk_config *old, const rdk_config *now, const rdk_option *o, rdk_status *s)
 {
     rdk_text was = {0}, is = {0};
@@ -31,7 +47,7 @@ static bool take_over(rdk_config *old, const rdk_config *now, const rdk_option *
     if (!texts_equal(old, now, o, &was, &is)) {
         if (may_change(o, old, now))
             ok = rdk_option_set(old, o, is.data, s);
-        else
+        else if (!comes_to_the_same(old, o, is.data))
             ok = rdk_fail(s, RDK_EVALUE,
                           "cannot resume %s: it has %s = %s, this command says %s (drop "
                           "--%s, or start a new run with --out)",

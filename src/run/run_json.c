@@ -50,6 +50,7 @@ static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
         number_field(t, "initial_entropy_norm", f->attention_first.entropy_norm);
         number_field(t, "initial_query_value_ratio", f->ratio_first);
     }
+    if (!f->have_last) return;
     number_field(t, "train_loss", f->last.pass.loss);
     number_field(t, "train_accuracy", f->last.pass.accuracy);
     number_field(t, "entropy_norm", f->attention_last.entropy_norm);
@@ -76,6 +77,7 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     number_field(&t, "entropy_norm_theory", r->theory.entropy_norm);
     if (finals) final_fields(&t, r, finals);
     if (r->status->code != RDK_OK) string_field(&t, "error", r->status->message);
+    if (r->saved) integer_field(&t, "saved_step", r->saved_step);
     integer_field(&t, "step", r->step);
     integer_field(&t, "steps", r->config.steps);
     integer_field(&t, "tokens_seen", r->tokens_seen);
@@ -87,4 +89,15 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
               rdk_file_replace(rdk_rundir_file(&r->directory, "run.json", path), t.data, t.size, s);
     rdk_text_free(&t);
     return ok;
+}
+
+bool rdk_run_json_says(const rdk_trainer *r, const char *text)
+{
+    char path[RDK_PATH_TEXT + 64];
+    rdk_status ignored = {0};
+    rdk_rundir_file(&r->directory, "run.json", path);
+    char *json = rdk_file_exists(path) ? rdk_file_read(path, NULL, &ignored) : NULL;
+    bool says = json && strstr(json, text) != NULL;
+    rdk_free(json);
+    return says;
 }

@@ -29,7 +29,8 @@ static bool lock_directory(rdk_rundir *d, rdk_status *s)
 {
     d->lock = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (d->lock < 0) return rdk_fail(s, RDK_EIO, "cannot open %s: %s", d->path, strerror(errno));
-    if (flock(d->lock, LOCK_EX | LOCK_NB) == 0) return true;
+    /* a file system that knows no locks is no reason to stop */
+    if (flock(d->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
     rdk_fail(s, RDK_ESTATE,
              "%s is in use by another process (wait for it, or choose another --out)", d->path);
     rdk_rundir_close(d);
@@ -58,6 +59,30 @@ static bool remove_old_run(const rdk_rundir *d, rdk_status *s)
     return true;
 }
 
+/* Is this "NAME.something.tmp", the unfinished new form of one of our files? */
+static bool is_leftover(const char *name)
+{
+    static const char end[] = ".tmp";
+    size_t n = strlen(name);
+    if (n < sizeof end || strcmp(name + n - (sizeof end - 1), end) != 0) return false;
+    for (size_t i = 0; i < sizeof RUN_FILES / sizeof *RUN_FILES; i++) {
+        size_t k = strlen(RUN_FILES[i]);
+        if (strncmp(name, RUN_FILES[i], k) == 0 && name[k] == '.') return true;
+    }
+    return false;
+}
+
+/* What a process left that was killed while it saved. The lock says that none is at it now. */
+static void remove_leftovers(const rdk_rundir *d)
+{
+    char path[RDK_PATH_TEXT + 64];
+    DIR *dir = opendir(d->path);
+    if (!dir) return;
+    for (struct dirent *e; (e = readdir(dir));)
+        if (is_leftover(e->d_name)) unlink(rdk_rundir_file(d, e->d_name, path));
+    closedir(dir);
+}
+
 static bool create_named(rdk_rundir *d, const rdk_config *c, rdk_status *s)
 {
     struct stat info;
@@ -65,13 +90,18 @@ static bool create_named(rdk_rundir *d, const rdk_config *c, rdk_status *s)
     bool there = stat(d->path, &info) == 0;
     if (there && !S_ISDIR(info.st_mode))
         return rdk_fail(s, RDK_EIO, "cannot use --out %s: it is not a directory", d->path);
-    if (there && !c->force && !directory_is_empty(d->path))
+    if (!there && !rdk_directory_make(d->path, s)) return false;
+    /* locked before it is looked at: another run may be about to begin here */
+    if (!lock_directory(d, s)) return false;
+    if (!c->force && !directory_is_empty(d->path)) {
+        rdk_rundir_close(d);
         return rdk_fail(s, RDK_EVALUE,
                         "--out %s exists and is not empty (go on with it: --resume %s, "
                         "replace it: --force, or choose another name)",
                         d->path, d->path);
-    if (!there && !rdk_directory_make(d->path, s)) return false;
-    return lock_directory(d, s) && remove_old_run(d, s);
+    }
+    remove_leftovers(d);
+    return remove_old_run(d, s);
 }
 
 bool rdk_rundir_create(rdk_rundir *d, const rdk_config *c, rdk_status *s)
@@ -96,7 +126,9 @@ bool rdk_rundir_open(rdk_rundir *d, const char *path, rdk_status *s)
 {
     *d = (rdk_rundir){.lock = -1};
     snprintf(d->path, sizeof d->path, "%s", path);
-    return lock_directory(d, s);
+    if (!lock_directory(d, s)) return false;
+    remove_leftovers(d);
+    return true;
 }
 
 void rdk_rundir_close(rdk_rundir *d)

@@ -1,110 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Reading and writing safetensors files: see safetensors.h for format and invariant. */
+ * Reading safetensors files: see safetensors.h for format and invariant. */
 #include "safetensors.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
 
-enum { LENGTH_BYTES = 8, ALIGN = 8, MOST_HEADER_BYTES = 100 * 1000 * 1000, MOST_ENTRIES = 1 << 20 };
-
-static const char *const DTYPE = sizeof(rdk_real) == 4 ? "F32" : "F64";
-
-/* ---- writing --------------------------------------------------------------------------------- */
-
-static size_t elements(const rdk_saved_tensor *t)
-{
-    size_t n = 1;
-    for (int i = 0; i < t->n_dims; i++) n *= t->dim[i];
-    return n;
-}
-
-static void add_entry(rdk_text *out, const rdk_saved_tensor *t, size_t from)
-{
-    rdk_text name = {0};
-    rdk_text_add(&name, "%s%s", t->prefix, t->name);
-    rdk_text_add(out, ",");
-    rdk_text_json(out, name.data ? name.data : "");
-    rdk_text_add(out, ":{\"dtype\":\"%s\",\"shape\":[", DTYPE);
-    for (int i = 0; i < t->n_dims; i++) rdk_text_add(out, "%s%zu", i ? "," : "", t->dim[i]);
-    rdk_text_add(out, "],\"data_offsets\":[%zu,%zu]}", from, from + elements(t) * sizeof(rdk_real));
-    out->failed |= name.failed;
-    rdk_text_free(&name);
-}
-
-static void add_header(rdk_text *out, size_t n, const rdk_saved_tensor *tensors, size_t n_words,
-                       const rdk_saved_word *words)
-{
-    rdk_text_add(out, "{\"__metadata__\":{\"format\":\"pt\"");
-    for (size_t i = 0; i < n_words; i++) {
-        rdk_text_add(out, ",");
-        rdk_text_json(out, words[i].key);
-        rdk_text_add(out, ":");
-        rdk_text_json(out, words[i].value);
-    }
-    rdk_text_add(out, "}");
-    size_t from = 0;
-    for (size_t i = 0; i < n; i++) {
-        add_entry(out, &tensors[i], from);
-        from += elements(&tensors[i]) * sizeof(rdk_real);
-    }
-    rdk_text_add(out, "}");
-    while (out->size % ALIGN) rdk_text_bytes(out, " ", 1);
-}
-
-static void add_little_endian(rdk_text *out, uint64_t x, size_t bytes)
-{
-    char b[8];
-    for (size_t i = 0; i < bytes; i++) b[i] = (char)(x >> (8 * i) & 0xFF);
-    rdk_text_bytes(out, b, bytes);
-}
-
-static bool host_is_little_endian(void)
-{
-    const uint16_t one = 1;
-    unsigned char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
-}
-
-static void add_data(rdk_text *out, const rdk_saved_tensor *t)
-{
-    size_t n = elements(t);
-    if (host_is_little_endian()) {
-        rdk_text_bytes(out, t->data, n * sizeof(rdk_real));
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        uint64_t bits = 0;
-        uint32_t half;
-        memcpy(sizeof(rdk_real) == 8 ? (void *)&bits : (void *)&half, &t->data[i],
-               sizeof(rdk_real));
-        add_little_endian(out, sizeof(rdk_real) == 8 ? bits : half, sizeof(rdk_real));
-    }
-}
-
-bool rdk_safetensors_write(const char *path, size_t n, const rdk_saved_tensor *tensors,
-                           size_t n_words, const rdk_saved_word *words, rdk_status *s)
-{
-    rdk_text header = {0}, file = {0};
-    add_header(&header, n, tensors, n_words, words);
-    bool ok = rdk_text_ok(&header, s);
-    if (ok) {
-        add_little_endian(&file, header.size, LENGTH_BYTES);
-        rdk_text_bytes(&file, header.data, header.size);
-        for (size_t i = 0; i < n; i++) add_data(&file, &tensors[i]);
-        ok = rdk_text_ok(&file, s) && rdk_file_replace(path, file.data, file.size, s);
-    }
-    rdk_text_free(&header);
-    rdk_text_free(&file);
-    return ok;
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
+enum { LENGTH_BYTES = 8, MOST_HEADER_BYTES = 100 * 1000 * 1000, MOST_ENTRIES = 1 << 20 };
 
 typedef struct entry {
-    size_t name; /* where it begins in words.data */
+    size_t name_at;   /* where its name begins in words.data, which moves while it grows */
+    const char *name; /* set when all is read */
     int n_dims;
     size_t dim[RDK_MAX_DIMS];
     size_t from, to; /* bytes of its data */
@@ -115,7 +23,7 @@ struct rdk_safetensors {
     size_t size, data_at; /* bytes of the file; where the data begins */
     rdk_text words;       /* names, keys and values, each with its NUL */
     size_t *pair;         /* 2 a word: key, value in words.data */
-    entry *entry;
+    entry *entry;         /* sorted by name when all is read */
     size_t pairs, entries, room;
 };
 
@@ -190,7 +98,7 @@ static bool take_field(rdk_safetensors *f, entry *e, rdk_json *j, unsigned *seen
     if (strcmp(name, "dtype") == 0) {
         what = SAW_DTYPE;
         ok = take_word(f, j, &dtype);
-        if (ok && strcmp(f->words.data + dtype, DTYPE) != 0)
+        if (ok && strcmp(f->words.data + dtype, rdk_safetensors_dtype()) != 0)
             ok = rdk_json_fail(j, sizeof(rdk_real) == 4 ? "a tensor's dtype is not F32"
                                                         : "a tensor's dtype is not F64");
     } else if (strcmp(name, "shape") == 0) {
@@ -213,7 +121,7 @@ static bool take_tensor(rdk_safetensors *f, rdk_json *j, size_t name)
     enum { SAW_ALL = 7 };
     if (f->entries == f->room) return rdk_json_fail(j, "too many entries");
     entry *e = &f->entry[f->entries];
-    *e = (entry){.name = name};
+    *e = (entry){.name_at = name};
     unsigned seen = 0;
     size_t bytes = sizeof(rdk_real);
     if (!rdk_json_take(j, '{')) return false;
@@ -226,9 +134,6 @@ static bool take_tensor(rdk_safetensors *f, rdk_json *j, size_t name)
     for (int i = 0; i < e->n_dims; i++)
         if (!rdk_size_mul(bytes, e->dim[i], &bytes)) return rdk_json_fail(j, "a shape overflows");
     if (bytes != e->to - e->from) return rdk_json_fail(j, "data_offsets do not fit the shape");
-    size_t holes_end = f->entries ? f->entry[f->entries - 1].to : 0;
-    if (e->from != holes_end)
-        return rdk_json_fail(j, "the tensors' data is not without holes, in order");
     f->entries++;
     return true;
 }
@@ -244,9 +149,40 @@ static bool take_header(rdk_safetensors *f, rdk_json *j)
         bool metadata = strcmp(f->words.data + name, "__metadata__") == 0;
         if (!(metadata ? take_metadata(f, j) : take_tensor(f, j, name))) return false;
     }
-    if (!rdk_json_take(j, '}') || !rdk_json_finished(j)) return false;
-    size_t end = f->entries ? f->entry[f->entries - 1].to : 0;
-    return end == f->size - f->data_at || rdk_json_fail(j, "bytes behind the last tensor");
+    return rdk_json_take(j, '}') && rdk_json_finished(j);
+}
+
+static int by_data(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->from != y->from) return x->from < y->from ? -1 : 1;
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+/* The header may list tensors in any order; their data cover the rest of the file without hole or
+ * overlap, and no name stands twice. */
+static bool settle(rdk_safetensors *f, rdk_json *j)
+{
+    size_t end = 0;
+    qsort(f->entry, f->entries, sizeof *f->entry, by_data);
+    for (size_t i = 0; i < f->entries; i++) {
+        entry *e = &f->entry[i];
+        if (e->from != end) return rdk_json_fail(j, "the tensors' data overlap or leave a hole");
+        end = e->to;
+        e->name = f->words.data + e->name_at;
+    }
+    if (end != f->size - f->data_at) return rdk_json_fail(j, "bytes behind the last tensor");
+    qsort(f->entry, f->entries, sizeof *f->entry, by_name);
+    for (size_t i = 1; i < f->entries; i++)
+        if (strcmp(f->entry[i - 1].name, f->entry[i].name) == 0)
+            return rdk_json_fail(j, "two tensors have the same name");
+    return true;
 }
 
 /* Entries cannot be more than the header has bytes for: a bound before anything is allocated. */
@@ -276,7 +212,7 @@ static bool parse(rdk_safetensors *f, rdk_status *s)
     f->entry = rdk_alloc(f->room, sizeof *f->entry, s);
     if (!rdk_ok(s)) return false;
     rdk_json j = rdk_json_open(f->file + LENGTH_BYTES, (size_t)length);
-    if (take_header(f, &j)) return true;
+    if (take_header(f, &j) && settle(f, &j)) return true;
     return rdk_fail(s, RDK_EFORMAT, "%s is broken: %s, at byte %zu of its header", f->path, j.error,
                     (size_t)(j.error_at - j.start));
 }
@@ -317,15 +253,19 @@ const char *rdk_safetensors_word(const rdk_safetensors *f, const char *key)
     return NULL;
 }
 
+/* key: the rdk_saved_tensor that is looked for. */
+static int against_name(const void *key, const void *element)
+{
+    const rdk_saved_tensor *like = key;
+    const char *name = ((const entry *)element)->name;
+    size_t prefix = strlen(like->prefix);
+    int order = strncmp(like->prefix, name, prefix);
+    return order ? order : strcmp(like->name, name + prefix);
+}
+
 static const entry *find_entry(const rdk_safetensors *f, const rdk_saved_tensor *like)
 {
-    size_t prefix = strlen(like->prefix);
-    for (size_t i = 0; i < f->entries; i++) {
-        const char *name = f->words.data + f->entry[i].name;
-        if (strncmp(name, like->prefix, prefix) == 0 && strcmp(name + prefix, like->name) == 0)
-            return &f->entry[i];
-    }
-    return NULL;
+    return bsearch(like, f->entry, f->entries, sizeof *f->entry, against_name);
 }
 
 static void shape_text(rdk_text *t, int n_dims, const size_t *dim)

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT
  * The safetensors file format: 8 bytes little-endian header length, a JSON header
  * {"__metadata__": {..}, "name": {"dtype": "F32", "shape": [..], "data_offsets": [from, to]}, ..},
- * then the tensors' bytes, little-endian, without holes, ending at the file's end.
+ * then the tensors' bytes, little-endian, without holes, ending at the file's end. The header lists
+ * the tensors in any order (we: in the order of their data), each name once.
  *
  * Invariant of reading: every number of a file is checked against the size of the file before
- * anything is allocated or read by it. */
+ * anything is allocated or read by it.
+ * Read next: safetensors_write.c, safetensors.c (reading), checkpoint.c (what is in the file). */
 #ifndef RDK_RUN_SAFETENSORS_H
 #define RDK_RUN_SAFETENSORS_H
 
 #include <rootdk/autograd.h>
+
+/* The dtype of this build's numbers; the only one that is read. */
+static inline const char *rdk_safetensors_dtype(void)
+{
+    return sizeof(rdk_real) == sizeof(float) ? "F32" : "F64";
+}
 
 /* ---- writing --------------------------------------------------------------------------------- */
 

@@ -17,6 +17,12 @@ static void line(const rdk_trainer *r, const char *label, const char *text)
     fprintf(r->io->out, "%-*s%s\n", LABEL, label, text);
 }
 
+static void table_heading(const rdk_trainer *r)
+{
+    fprintf(r->io->out, "\n%8s %-5s %9s %9s %10s %10s %7s %10s %11s\n", "step", "", "loss",
+            "accuracy", "grad norm", "score std", "H/ln n", "saturated", "gW_Q/gW_V");
+}
+
 void rdk_screen_header(const rdk_trainer *r)
 {
     const rdk_config *c = &r->config;
@@ -37,13 +43,22 @@ void rdk_screen_header(const rdk_trainer *r)
         line(r, parts[i].label, t.data ? t.data : "");
     }
     rdk_text_free(&t);
-    if (r->step > 0)
-        fprintf(r->io->out, "%-*sstep %" PRIu64 " of %" PRIu64 "%s\n", LABEL, "resumed", r->step,
-                c->steps,
-                r->step == c->steps
-                    ? ": this run is complete; it is only measured again (a larger --steps "
-                      "goes on, where the schedule is constant)"
-                    : "");
+    if (r->step > 0) {
+        fprintf(r->io->out, "%-*sat step %" PRIu64 " of %" PRIu64 "\n", LABEL, "resumed", r->step,
+                c->steps);
+        table_heading(r);
+    }
+    fflush(r->io->out);
+}
+
+void rdk_screen_complete(const rdk_trainer *r)
+{
+    if (!r->io->out) return;
+    fprintf(r->io->out, "%s is complete, at step %" PRIu64 " of %" PRIu64 "; nothing was changed\n",
+            r->directory.path, r->step, r->config.steps);
+    if (r->config.optim.schedule == RDK_CONSTANT)
+        fprintf(r->io->out, "to make it longer: %s --resume %s --steps N\n", r->io->command,
+                r->directory.path);
     fflush(r->io->out);
 }
 
@@ -68,12 +83,6 @@ static double entropy_norm(const rdk_head_figures *f)
     return f->entropy_norm;
 }
 
-static void table_heading(const rdk_trainer *r)
-{
-    fprintf(r->io->out, "\n%8s %-5s %9s %9s %10s %10s %7s %10s %11s\n", "step", "", "loss",
-            "accuracy", "grad norm", "score std", "H/ln n", "saturated", "gW_Q/gW_V");
-}
-
 void rdk_screen_start(const rdk_trainer *r, bool measured)
 {
     if (!r->io->out || r->config.quiet) return;
@@ -90,7 +99,6 @@ void rdk_screen_start(const rdk_trainer *r, bool measured)
 void rdk_screen_row(const rdk_trainer *r, const rdk_step_report *p)
 {
     if (!r->io->out || r->config.quiet) return;
-    if (r->step == r->started_step && r->step > 0) table_heading(r);
     rdk_screen_progress_clear(r);
     rdk_head_figures f = rdk_measure_mean(r->measure, RDK_ALL_LAYERS);
     fprintf(r->io->out, "%8" PRIu64 " %-5s %9.4f %8.2f%% %10.4g %10.4g %7.3f %9.1f%% %11.3g\n",

@@ -3,8 +3,10 @@
  *
  * A visit of step s measures the model after s updates: gradients on the batch of update s, rows of
  * the logs, the held-out loss. Then comes the update. The last step is visited but not updated, so
- * a run of N steps shows the model at 0 and at N. A checkpoint of step k stands between update k -
- * 1 and visit k, so that a resumed run begins with a visit like any other. */
+ * a run of N steps shows the model at 0 and at N. A checkpoint of step k holds the model after k
+ * updates, and is written only once loss and gradients of step k are known to be finite: so none of
+ * a diverged model takes the place of a good one. A resumed run begins with visit k, like any
+ * other. */
 #include "trainer.h"
 
 #include <inttypes.h>
@@ -27,6 +29,7 @@ static void remember(rdk_trainer *r, const rdk_step_report *report, bool first, 
         f->attention_first = mean;
         f->ratio_first = ratio;
     }
+    f->have_last = true;
     f->last = *report;
     f->attention_last = mean;
     f->ratio_last = ratio;
@@ -75,20 +78,35 @@ static bool wants_stop(const rdk_trainer *r)
            ((r->io->stop && *r->io->stop) || (r->config.stop_at && r->step == r->config.stop_at));
 }
 
+/* The state of step r->step, and what the run is said to be now. The rows before it are on the disk
+ * first: whatever stops the machine, no row that a resumed run builds on is missing. */
+static bool save(rdk_trainer *r, const char *status, const rdk_finals *f)
+{
+    if (!rdk_logs_sync(r) || !rdk_checkpoint_save(r, "last.safetensors")) return false;
+    r->saved = true;
+    r->saved_step = r->step;
+    return rdk_run_json(r, status, f, r->status);
+}
+
+static bool save_is_due(const rdk_trainer *r)
+{
+    const rdk_config *c = &r->config;
+    return r->step > r->started_step && r->step < c->steps && c->save_every > 0 &&
+           r->step % c->save_every == 0;
+}
+
 static rdk_run_end save_and_stop(rdk_trainer *r, const rdk_finals *f)
 {
     bool signalled = r->io->stop && *r->io->stop;
-    if (!rdk_checkpoint_save(r, "last.safetensors") ||
-        !rdk_run_json(r, "interrupted", f, r->status))
-        return RDK_RUN_FAILED;
+    rdk_step_report report;
+    if (!rdk_step_gradients(r, false, &report) || !save(r, "interrupted", f)) return RDK_RUN_FAILED;
     rdk_screen_resume_hint(r, signalled ? "interrupted" : "stopped as asked");
     return signalled ? RDK_RUN_INTERRUPTED : RDK_RUN_DONE;
 }
 
 static rdk_run_end finish(rdk_trainer *r, const rdk_finals *f)
 {
-    if (!rdk_checkpoint_save(r, "last.safetensors") || !rdk_run_json(r, "done", f, r->status))
-        return RDK_RUN_FAILED;
+    if (!save(r, "done", f)) return RDK_RUN_FAILED;
     rdk_verdict(r, f);
     return RDK_RUN_DONE;
 }
@@ -100,10 +118,8 @@ static rdk_run_end loop(rdk_trainer *r, rdk_finals *f)
         rdk_step_report report;
         bool probed;
         if (wants_stop(r)) return save_and_stop(r, f);
-        if (r->step > r->started_step && r->step < c->steps && c->save_every &&
-            r->step % c->save_every == 0 && !rdk_checkpoint_save(r, "last.safetensors"))
-            return RDK_RUN_FAILED;
         if (!visit(r, &report, f, &probed)) return RDK_RUN_FAILED;
+        if (save_is_due(r) && !save(r, "running", f)) return RDK_RUN_FAILED;
         uint64_t visited = r->step;
         bool last = visited == c->steps;
         if (!last) rdk_step_update(r, &report);
@@ -113,20 +129,32 @@ static rdk_run_end loop(rdk_trainer *r, rdk_finals *f)
     }
 }
 
-/* The directory with its configuration and open logs; nothing was on the disk before. */
-static bool open_run(rdk_trainer *r)
+/* The directory, and the state that lies in it. Of a run that stands there nothing changes yet. */
+static bool open_directory(rdk_trainer *r)
 {
     const rdk_config *c = &r->config;
-    bool resuming = c->resume[0] != 0;
+    if (!c->resume[0]) return rdk_rundir_create(&r->directory, c, r->status);
+    if (!rdk_rundir_open(&r->directory, c->resume, r->status)) return false;
+    if (!rdk_checkpoint_load(r) || !rdk_checkpoint_load_best(r)) return false;
+    return !c->stop_at || c->stop_at > r->step ||
+           rdk_fail(r->status, RDK_EVALUE,
+                    "--stop-at %" PRIu64 " is not beyond step %" PRIu64 ", which %s has reached",
+                    c->stop_at, r->step, r->directory.path);
+}
+
+/* Nothing is left to do or to write. A run that was killed between its last checkpoint and its
+ * last word does not count: its end is measured again. */
+static bool is_complete(const rdk_trainer *r)
+{
+    return r->config.resume[0] && r->step == r->config.steps &&
+           rdk_run_json_says(r, "\"status\": \"done\"");
+}
+
+/* The configuration and the open logs. */
+static bool open_files(rdk_trainer *r)
+{
+    const rdk_config *c = &r->config;
     char path[RDK_PATH_TEXT + 64];
-    if (!resuming && !rdk_rundir_create(&r->directory, c, r->status)) return false;
-    if (resuming && !rdk_rundir_open(&r->directory, c->resume, r->status)) return false;
-    if (resuming && !(rdk_checkpoint_load(r) && rdk_checkpoint_load_best(r))) return false;
-    if (c->stop_at && c->stop_at <= r->step)
-        return rdk_fail(r->status, RDK_EVALUE,
-                        "--stop-at %" PRIu64 " is not beyond step %" PRIu64
-                        ", which %s has reached",
-                        c->stop_at, r->step, r->directory.path);
     rdk_text ini = {0};
     rdk_config_write(c, RDK_OPT_RECORDS, &ini);
     bool ok = rdk_text_ok(&ini, r->status) &&
@@ -135,7 +163,7 @@ static bool open_run(rdk_trainer *r)
     rdk_text_free(&ini);
     r->started_step = r->step;
     r->started_tokens = r->tokens_seen;
-    return ok && rdk_logs_open(r, resuming) && rdk_run_json(r, "running", NULL, r->status);
+    return ok && rdk_logs_open(r, c->resume[0] != 0) && rdk_run_json(r, "running", NULL, r->status);
 }
 
 /* A run that broke off leaves its reason in run.json; its files stay as they are. */
@@ -156,7 +184,11 @@ rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
     *r = (rdk_trainer){.config = *c, .io = io, .status = s, .started = rdk_seconds()};
     rdk_finals finals = {0};
     rdk_run_end end = RDK_RUN_FAILED;
-    if (rdk_setup_trainer(r) && open_run(r)) {
+    bool ready = rdk_setup_trainer(r) && open_directory(r);
+    if (ready && is_complete(r)) {
+        rdk_screen_complete(r);
+        end = RDK_RUN_DONE;
+    } else if (ready && open_files(r)) {
         rdk_screen_header(r);
         end = loop(r, &finals);
         rdk_screen_progress_clear(r);

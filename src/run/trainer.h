@@ -57,13 +57,14 @@ typedef struct rdk_trainer {
     uint64_t tokens_seen; /* input tokens trained on */
     double best_loss;     /* lowest held-out loss so far; INFINITY before the first */
     uint64_t best_step;
-    double started; /* rdk_seconds at the start of this call */
+    bool saved;          /* is there a last.safetensors? */
+    uint64_t saved_step; /* of which step, where there is */
+    double started;      /* rdk_seconds at the start of this call */
     uint64_t started_step, started_tokens;
     double progress_drawn; /* when the progress bar was drawn last */
 } rdk_trainer;
 
-/* ---- setup.c: everything that is made before the first step ------------------------------------
- */
+/* ---- setup.c: everything that is made before the first step ---------------------------------- */
 
 /* Opens the task and resolves the configuration; *task is the caller's to close. */
 bool rdk_setup_task(rdk_config *c, rdk_task **task, rdk_status *s);
@@ -73,8 +74,7 @@ void rdk_trainer_free(rdk_trainer *r);
 /* Parameters that are trained. */
 uint64_t rdk_trainable_count(rdk_model *m);
 
-/* ---- batch.c ----------------------------------------------------------------------------------
- */
+/* ---- batch.c --------------------------------------------------------------------------------- */
 
 bool rdk_batch_make(rdk_batch *b, size_t n, size_t len, rdk_status *s);
 void rdk_batch_free(rdk_batch *b);
@@ -85,8 +85,7 @@ uint64_t rdk_batch_counted(const rdk_batch *b);
 /* From nll and best. No counted target: loss and accuracies 0. */
 rdk_pass rdk_batch_score(const rdk_batch *b);
 
-/* ---- step.c -----------------------------------------------------------------------------------
- */
+/* ---- step.c ---------------------------------------------------------------------------------- */
 
 /* Forward and backward over the batch of update r->step; gradients in the model. measuring: fills
  * r->measure. False: the run failed or diverged (r->status; RDK_ENONFINITE names the culprit). */
@@ -94,13 +93,11 @@ bool rdk_step_gradients(rdk_trainer *r, bool measuring, rdk_step_report *report)
 /* The update from those gradients; r->step advances. */
 void rdk_step_update(rdk_trainer *r, const rdk_step_report *report);
 
-/* ---- evaluate.c -------------------------------------------------------------------------------
- */
+/* ---- evaluate.c ------------------------------------------------------------------------------ */
 
 bool rdk_evaluate(rdk_trainer *r, rdk_pass *pass);
 
-/* ---- measure.c --------------------------------------------------------------------------------
- */
+/* ---- measure.c ------------------------------------------------------------------------------- */
 
 rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s);
 void rdk_measure_free(rdk_measure *m);
@@ -117,11 +114,12 @@ rdk_head_figures rdk_measure_mean(const rdk_measure *m, int layer);
 /* |dW_Q| / |dW_V|, mean over layers, of the gradients in the model. */
 double rdk_measure_query_value_ratio(const rdk_trainer *r);
 
-/* ---- logs.c: rows of the run's files -----------------------------------------------------------
- */
+/* ---- logs.c: rows of the run's files --------------------------------------------------------- */
 
 bool rdk_logs_open(rdk_trainer *r, bool resuming);
 void rdk_logs_close(rdk_trainer *r);
+/* All rows written so far are on the disk. */
+bool rdk_logs_sync(rdk_trainer *r);
 bool rdk_logs_train_row(rdk_trainer *r, const rdk_step_report *report);
 bool rdk_logs_eval_row(rdk_trainer *r, const rdk_pass *pass);
 bool rdk_logs_attention_rows(rdk_trainer *r);
@@ -131,8 +129,7 @@ void rdk_logs_keep_norms(rdk_trainer *r);
 bool rdk_logs_gradient_rows(rdk_trainer *r, uint64_t step, bool updated);
 bool rdk_logs_timing_row(rdk_trainer *r);
 
-/* ---- run_json.c -------------------------------------------------------------------------------
- */
+/* ---- run_json.c ------------------------------------------------------------------------------ */
 
 typedef struct rdk_finals {
     bool known;
@@ -141,25 +138,29 @@ typedef struct rdk_finals {
     rdk_head_figures attention_first, attention_last;
     double ratio_first, ratio_last; /* |dW_Q| / |dW_V| */
     bool have_first;                /* false where this call resumed past step 0 */
+    bool have_last;                 /* false where it measured no step */
 } rdk_finals;
 
-/* status: "running", "done", "diverged", "interrupted". finals may be NULL. */
+/* status: "running", "done", "diverged", "interrupted", "failed". finals may be NULL. */
 bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *finals,
                   rdk_status *s);
+/* Does the run.json that lies in the directory hold this text? One with a quote that no backslash
+ * precedes is found only where it is meant, since every quote within a string has one. */
+bool rdk_run_json_says(const rdk_trainer *r, const char *text);
 
-/* ---- checkpoint.c ------------------------------------------------------------------------------
- */
+/* ---- checkpoint.c ---------------------------------------------------------------------------- */
 
-/* name: "last.safetensors" or "best.safetensors". */
+/* name: "last.safetensors" or "best.safetensors". Refuses (RDK_ENONFINITE) a state that holds inf
+ * or nan. */
 bool rdk_checkpoint_save(rdk_trainer *r, const char *name);
 /* Reads DIR/last.safetensors into the trainer: weights, moments, step, tokens_seen. Refuses what is
- * not of this configuration, vocabulary and precision. A run without one starts at step 0. */
+ * not of this configuration, vocabulary, data and precision, and what is damaged. A run that was
+ * killed before it saved anything starts at step 0. */
 bool rdk_checkpoint_load(rdk_trainer *r);
-/* Sets best_loss and best_step from DIR/best.safetensors where that is of a step < r->step. */
+/* Sets best_loss and best_step from DIR/best.safetensors where there is one. */
 bool rdk_checkpoint_load_best(rdk_trainer *r);
 
-/* ---- resume.c ----------------------------------------------------------------------------------
- */
+/* ---- resume.c -------------------------------------------------------------------------------- */
 
 /* Replaces *c by the configuration of the run in c->resume, with what this call may change. Refuses
  * options that were given and contradict it. */
@@ -169,10 +170,11 @@ bool rdk_resume_config(rdk_config *c, const bool *given, rdk_status *s);
 bool rdk_same_definition(const rdk_config *saved, const rdk_config *now,
                          const rdk_option **different);
 
-/* ---- what is seen: screen.c, verdict.c ----------------------------------------------------------
- */
+/* ---- what is seen: screen.c, verdict.c ------------------------------------------------------- */
 
 void rdk_screen_header(const rdk_trainer *r);
+/* Instead of all that follows, where a resumed run has nothing left to do. */
+void rdk_screen_complete(const rdk_trainer *r);
 /* Predicted beside measured, at step 0, and the heading of the table. */
 void rdk_screen_start(const rdk_trainer *r, bool measured);
 void rdk_screen_row(const rdk_trainer *r, const rdk_step_report *report);

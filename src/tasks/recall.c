@@ -46,15 +46,18 @@ static bool open(rdk_task *task, const rdk_task_config *c, rdk_status *s)
     return true;
 }
 
-/* Remembers a key; false where it was there already. slots: [n], RDK_IGNORE where free, never full.
- */
+/* Remembers a key; false where it was there already. slots: [n], RDK_IGNORE where free, never
+ * full. */
 static bool remember(int32_t *slots, size_t n, int32_t key)
 {
-    size_t i = (size_t)key % n;
-    for (; slots[i] != RDK_IGNORE; i = (i + 1) % n)
-        if (slots[i] == key) return false;
-    slots[i] = key;
-    return true;
+    for (size_t probe = 0; probe < n; probe++) {
+        int32_t *slot = &slots[((size_t)key + probe) % n];
+        if (*slot == key) return false;
+        if (*slot != RDK_IGNORE) continue;
+        *slot = key;
+        return true;
+    }
+    return false;
 }
 
 /* target serves as the table of keys in use: 3 slots a pair, so a third of it is ever taken. */

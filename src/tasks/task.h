@@ -3,8 +3,8 @@
  *
  * Invariant: an opened task is never written to, so any thread may make any sequence at any time,
  * and a sequence depends on its stream and index alone.
- * Read next: symbols.c and sort.c for the shortest complete tasks, sequence.c for who calls them.
- */
+ * Read next: symbols.c and sort.c for the shortest complete tasks, sequence.c for who calls
+ * them. */
 #ifndef RDK_TASK_H
 #define RDK_TASK_H
 

@@ -58,8 +58,7 @@ static rdk_head_figures measure(const batch_case *c, size_t head)
     return rdk_head_measure(c->rows, B, H, T, head, c->q, c->k, D_K, c->lengths, scratch);
 }
 
-/* ---- written out -------------------------------------------------------------------------------
- */
+/* ---- written out ----------------------------------------------------------------------------- */
 
 typedef struct sums {
     double rows, two, many, variance, entropy, norm, p_max, sat90, sat99, trace, frob2;
@@ -178,8 +177,7 @@ START_TEST(written_out)
 }
 END_TEST
 
-/* ---- rules by hand -----------------------------------------------------------------------------
- */
+/* ---- rules by hand --------------------------------------------------------------------------- */
 
 /* One sequence, one head; only what is given is set. */
 static rdk_head_figures of_rows(const rdk_attention_row *rows, size_t n)
@@ -290,8 +288,8 @@ START_TEST(no_usable_gradient)
 }
 END_TEST
 
-/* A constant added to all scores of a row moves score_max, and neither score_std nor the entropy.
- */
+/* A constant added to all scores of a row moves score_max, and neither score_std nor the
+ * entropy. */
 START_TEST(rows_are_centred)
 {
     double s[3] = {0, 1, 2}, shifted[3] = {4096, 4097, 4098};

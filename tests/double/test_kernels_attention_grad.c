@@ -137,8 +137,8 @@ START_TEST(hand_table)
 }
 END_TEST
 
-/* none with the queries divided by sqrt(d_k) is sqrt: the scale is on the scores and nowhere else.
- */
+/* none with the queries divided by sqrt(d_k) is sqrt: the scale is on the scores and nowhere
+ * else. */
 START_TEST(scale_is_on_the_scores)
 {
     TABLE(k);

@@ -35,7 +35,7 @@ static void check(const rdk_kernels *k, forward f, const void *context, size_t i
     }
 }
 
-/* ---- functions ------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 typedef struct map_case {
     rdk_map f;
@@ -64,7 +64,7 @@ START_TEST(maps)
 }
 END_TEST
 
-/* ---- rows ----------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void softmax_forward(const rdk_kernels *k, const void *n, const rdk_real *x, rdk_real *y)
 {
@@ -130,7 +130,7 @@ START_TEST(cross_entropy)
 }
 END_TEST
 
-/* ---- norms ---------------------------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
 /* x: rows, then gain, then bias where affine. */
 typedef struct norm_case {
@@ -187,7 +187,7 @@ START_TEST(norms_pass_no_gradient_along_the_row)
 }
 END_TEST
 
-/* ---- by index ------------------------------------------------------------------------------- */
+/* ---- by index -------------------------------------------------------------------------------- */
 
 static const rdk_stream stream = {.seed = 2, .purpose = RDK_FOR_TEST, .step = 9};
 

@@ -5,7 +5,7 @@
 
 static const double TOLERANCE = 1e-7;
 
-/* ---- central differences ---- */
+/* ---- central differences --------------------------------------------------------------------- */
 
 typedef struct probe_point {
     rdk_model *model;
@@ -14,8 +14,8 @@ typedef struct probe_point {
     double h;
 } probe_point;
 
-/* Moves the weights by `by` along direction (NULL: element at alone), takes the loss, moves back.
- */
+/* Moves the weights by `by` along direction (NULL: element at alone), takes the loss, moves
+ * back. */
 static double loss_at(const probe_point *pp, const double *direction, size_t at, double by)
 {
     rdk_real *w = rdk_model_values(pp->model);
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(every_policy_with_every_qk_norm)
 {
     rdk_model_config c = small_config();
-    char what[128];
+    char what[160];
     strcpy(c.scale, rdk_scaling_at((size_t)_i / QK_NORMS)->name);
     c.qk_norm = (rdk_qk_norm)(_i % QK_NORMS);
     for (int arch = 0; arch < 2; arch++)
@@ -127,7 +127,7 @@ START_TEST(every_policy_with_every_qk_norm)
 }
 END_TEST
 
-/* ---- identities ---- */
+/* ---- identities ------------------------------------------------------------------------------ */
 
 enum { HEADS = 2, LAYERS = 2, ROWS = LAYERS * BATCH * HEADS * LEN };
 

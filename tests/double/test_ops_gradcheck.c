@@ -374,6 +374,17 @@ START_TEST(every_op_has_a_row)
 }
 END_TEST
 
+START_TEST(every_row_is_of_an_op)
+{
+    for (int r = 0; r < N_ROWS; r++) {
+        bool found = !rows[r].op;
+        for (size_t i = 0; i < rdk_op_count(); i++)
+            found |= !found && strcmp(rdk_op_at(i)->name, rows[r].op) == 0;
+        ck_assert_msg(found, "op %s is not in src/ops/table.c", rows[r].op);
+    }
+}
+END_TEST
+
 static size_t recorded(const rdk_tape *t, const char *op)
 {
     size_t n = 0;
@@ -603,6 +614,7 @@ END_TEST
 
 RDK_TEST_MAIN("ops: gradients", {
     ADD(every_op_has_a_row);
+    ADD(every_row_is_of_an_op);
     ADD_LOOP(row_records_its_op, N_ROWS);
     ADD_LOOP(alone, N_ROWS);
     ADD_LOOP(reused, N_ROWS);

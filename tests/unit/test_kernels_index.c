@@ -31,7 +31,7 @@ START_TEST(embedding_looks_up_and_adds_back)
 }
 END_TEST
 
-/* ---- dropout -------------------------------------------------------------------------------- */
+/* ---- dropout --------------------------------------------------------------------------------- */
 
 static const rdk_stream stream = {.seed = 3, .purpose = RDK_FOR_DROPOUT, .step = 5};
 
@@ -112,7 +112,7 @@ START_TEST(a_word_at_the_threshold_keeps)
 }
 END_TEST
 
-/* ---- rope ----------------------------------------------------------------------------------- */
+/* ---- rope ------------------------------------------------------------------------------------ */
 
 START_TEST(rope_equals_the_reference_and_turns_back)
 {

@@ -37,7 +37,7 @@ START_TEST(sums_neither_overflow_nor_vanish)
 }
 END_TEST
 
-/* ---- AdamW ---------------------------------------------------------------------------------- */
+/* ---- AdamW ----------------------------------------------------------------------------------- */
 
 static rdk_adamw adamw_at(int t, double lr, double beta1, double beta2, double eps, double decay)
 {
@@ -160,7 +160,7 @@ START_TEST(odd_sizes_and_neighbours)
 }
 END_TEST
 
-/* ---- SGD ------------------------------------------------------------------------------------ */
+/* ---- SGD ------------------------------------------------------------------------------------- */
 
 START_TEST(sgd_follows_the_reference)
 {

@@ -125,7 +125,7 @@ START_TEST(a_bad_row_stays_alone)
 }
 END_TEST
 
-/* ---- cross-entropy -------------------------------------------------------------------------- */
+/* ---- cross-entropy --------------------------------------------------------------------------- */
 
 START_TEST(cross_entropy_equals_the_reference)
 {

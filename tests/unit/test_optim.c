@@ -16,7 +16,7 @@ static rdk_optimizer *new_optimizer(const rdk_optim_config *c, rdk_model *m)
     return o;
 }
 
-/* ---- schedules ---- */
+/* ---- schedules ------------------------------------------------------------------------------- */
 
 START_TEST(schedule_table)
 {
@@ -84,7 +84,7 @@ START_TEST(schedule_is_total_and_bounded)
 }
 END_TEST
 
-/* ---- the gradient's size ---- */
+/* ---- the gradient's size --------------------------------------------------------------------- */
 
 static void fill(rdk_tensor *x, rdk_real *where, double value)
 {
@@ -155,7 +155,7 @@ START_TEST(nonfinite_gradients_are_named)
 }
 END_TEST
 
-/* ---- updates ---- */
+/* ---- updates --------------------------------------------------------------------------------- */
 
 /* With zero gradients only the tensors of the decay list move, and each to 0.9 of itself. */
 START_TEST(decay_reaches_its_list_alone)
@@ -252,8 +252,8 @@ START_TEST(ten_updates_against_the_reference)
 }
 END_TEST
 
-/* t = 1 at the first update: without eps and decay every weight moves by lr, whatever its gradient.
- */
+/* t = 1 at the first update: without eps and decay every weight moves by lr, whatever its
+ * gradient. */
 START_TEST(the_first_adam_step_is_lr)
 {
     rdk_model_config mc = small_config();

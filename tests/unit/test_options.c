@@ -46,8 +46,7 @@ static void refused(const rdk_option *o, const char *value)
     ck_assert_msg(!strchr(s.message, '\n'), "%s", s.message);
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 START_TEST(names_are_unique_and_found)
 {
@@ -104,8 +103,7 @@ START_TEST(fields_fit_and_do_not_overlap)
 }
 END_TEST
 
-/* ---- values, for row _i -----------------------------------------------------------------------
- */
+/* ---- values, for row _i ---------------------------------------------------------------------- */
 
 START_TEST(default_is_taken_and_round_trips)
 {
@@ -290,8 +288,7 @@ START_TEST(nearest_names)
 }
 END_TEST
 
-/* ---- config.ini -------------------------------------------------------------------------------
- */
+/* ---- config.ini ------------------------------------------------------------------------------ */
 
 /* Written with every option away from its default. */
 static void set_everything(rdk_config *c)
@@ -441,8 +438,7 @@ START_TEST(a_long_line_is_an_error_not_an_overrun)
 }
 END_TEST
 
-/* ---- resolving --------------------------------------------------------------------------------
- */
+/* ---- resolving ------------------------------------------------------------------------------- */
 
 static bool resolve(rdk_config *c, rdk_status *s)
 {

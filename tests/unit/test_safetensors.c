@@ -88,6 +88,45 @@ START_TEST(header_keeps_the_rules)
 }
 END_TEST
 
+/* The same bytes may be listed in any order, with empty tensors anywhere between. */
+static const char *const ORDERS[] = {
+    "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+    "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]}}",
+    "{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]},"
+    "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
+    "{\"z\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[8,8]},"
+    "\"b\":{\"data_offsets\":[8,12],\"shape\":[1],\"dtype\":\"F32\"},"
+    "\"y\":{\"dtype\":\"F32\",\"shape\":[3,0],\"data_offsets\":[0,0]},"
+    "\"__metadata__\":{\"k\":\"v\"},"
+    "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+    "\"x\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[12,12]}}",
+};
+
+START_TEST(the_header_may_list_in_any_order)
+{
+    const float numbers[] = {1, 2, 3};
+    const size_t two[] = {2};
+    const rdk_saved_tensor a = {"", "a", 1, two, NULL}, b = {"", "b", 1, ONE, NULL};
+    char bytes[512] = {0};
+    rdk_real back[2] = {0, 0};
+    rdk_status s = {0};
+    size_t n = strlen(ORDERS[_i]);
+    make_path();
+    for (int i = 0; i < 8; i++) bytes[i] = (char)(n >> 8 * i & 0xFF);
+    memcpy(bytes + 8, ORDERS[_i], n);
+    memcpy(bytes + 8 + n, numbers, sizeof numbers);
+    ck_assert(rdk_file_replace(path, bytes, 8 + n + sizeof numbers, &s));
+    rdk_safetensors *f = rdk_safetensors_read(path, &s);
+    ck_assert_msg(f != NULL, "%s", s.message);
+    ck_assert(rdk_safetensors_copy(f, &a, back, &s));
+    ck_assert(back[0] == 1 && back[1] == 2);
+    ck_assert(rdk_safetensors_copy(f, &b, back, &s));
+    ck_assert(back[0] == 3);
+    rdk_safetensors_free(f);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(shape_and_name_must_match)
 {
     size_t size;
@@ -151,6 +190,18 @@ static const struct {
     {"{\"w\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4}, /* size */
     {"{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", 8}, /* hole */
     {"{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 8}, /* rest */
+    {"{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"      /* hole between */
+     "\"v\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]}}",
+     12},
+    {"{\"w\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}," /* overlap */
+     "\"v\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}",
+     12},
+    {"{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}," /* the same bytes */
+     "\"v\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+     4},
+    {"{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}," /* the same name */
+     "\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
+     8},
     {"{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,8]}}", 4}, /* beyond */
     {"{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4}, /* order */
     {"{\"w\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4}, /* dtype */
@@ -197,6 +248,7 @@ END_TEST
 RDK_TEST_MAIN("safetensors", {
     ADD(round_trip);
     ADD(header_keeps_the_rules);
+    ADD_LOOP(the_header_may_list_in_any_order, sizeof ORDERS / sizeof *ORDERS);
     ADD(shape_and_name_must_match);
     ADD(every_truncation_is_refused);
     ADD(every_flipped_bit_is_survived);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The table of tasks: what each says of itself, and what it refuses. Answers are in
- * test_task_answers.c, streams and the held-out split in test_task_streams.c, text in test_text.c.
- */
+ * test_task_answers.c, streams and the held-out split in test_task_streams.c, text in
+ * test_text.c. */
 #include "tasks_fixture.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ * Checkpoints from inside: what was saved is what is loaded, and a state that is not finite is
+ * never written over one that is. */
+#include "harness.h"
+
+#include <unistd.h>
+
+#include "run/checksum.h"
+#include "run/trainer.h"
+
+static rdk_status status;
+static rdk_run_io io;
+
+static rdk_trainer *new_trainer(void)
+{
+    static const char *const options[][2] = {{"task", "copy"},   {"seq-len", "4"}, {"vocab", "5"},
+                                             {"d-model", "8"},   {"heads", "2"},   {"batch", "3"},
+                                             {"eval-size", "4"}, {"steps", "9"}};
+    rdk_trainer *r = rdk_alloc(1, sizeof *r, &status);
+    ck_assert_ptr_nonnull(r);
+    r->io = &io;
+    r->status = &status;
+    rdk_config_init(&r->config);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        ck_assert(
+            rdk_option_set(&r->config, rdk_option_find(options[i][0]), options[i][1], &status));
+    ck_assert_msg(rdk_setup_trainer(r), "%s", status.message);
+    snprintf(r->directory.path, sizeof r->directory.path, "/tmp/rdk_test_checkpoint_%ld",
+             (long)getpid());
+    ck_assert(rdk_directory_make(r->directory.path, &status));
+    return r;
+}
+
+static void free_trainer(rdk_trainer *r)
+{
+    rdk_trainer_free(r);
+    rdk_free(r);
+}
+
+static void remove_directory(const rdk_trainer *r)
+{
+    static const char *const names[] = {"last.safetensors", "best.safetensors"};
+    char path[RDK_PATH_TEXT + 64];
+    for (int i = 0; i < 2; i++) unlink(rdk_rundir_file(&r->directory, names[i], path));
+    ck_assert_int_eq(rmdir(r->directory.path), 0); /* no temporary file was left */
+}
+
+/* Three updates: weights and moments that are not those of the start. */
+static void take_steps(rdk_trainer *r)
+{
+    rdk_step_report report;
+    for (int i = 0; i < 3; i++) {
+        ck_assert_msg(rdk_step_gradients(r, false, &report), "%s", status.message);
+        rdk_step_update(r, &report);
+    }
+}
+
+START_TEST(what_is_saved_is_loaded)
+{
+    rdk_trainer *a = new_trainer(), *b = new_trainer();
+    size_t bytes = rdk_model_size(a->model) * sizeof(rdk_real);
+    take_steps(a);
+    a->best_loss = 1.25;
+    ck_assert_int_ne(memcmp(rdk_model_values(a->model), rdk_model_values(b->model), bytes), 0);
+    ck_assert_msg(rdk_checkpoint_save(a, "last.safetensors"), "%s", status.message);
+    ck_assert_msg(rdk_checkpoint_save(a, "best.safetensors"), "%s", status.message);
+    ck_assert_msg(rdk_checkpoint_load(b) && rdk_checkpoint_load_best(b), "%s", status.message);
+    ck_assert_int_eq(memcmp(rdk_model_values(a->model), rdk_model_values(b->model), bytes), 0);
+    for (int i = 0; i < rdk_optimizer_state_count(a->optimizer); i++)
+        ck_assert_int_eq(memcmp(rdk_optimizer_state(a->optimizer, i),
+                                rdk_optimizer_state(b->optimizer, i), bytes),
+                         0);
+    ck_assert_uint_eq(b->step, 3);
+    ck_assert_uint_eq(b->tokens_seen, a->tokens_seen);
+    ck_assert(b->best_loss == 1.25 && b->best_step == 3);
+    remove_directory(a);
+    free_trainer(a);
+    free_trainer(b);
+}
+END_TEST
+
+/* A weight, or a moment: first, last, in between. */
+START_TEST(nothing_that_is_not_finite_is_saved)
+{
+    static const rdk_real bad[] = {INFINITY, -INFINITY, NAN};
+    rdk_trainer *r = new_trainer(), *back = new_trainer();
+    size_t last = rdk_model_param_count(r->model) - 1;
+    const rdk_param *first = rdk_model_param(r->model, 0), *end = rdk_model_param(r->model, last),
+                    *middle = rdk_model_param(r->model, last / 2);
+    const size_t at[] = {first->offset, middle->offset + 1,
+                         end->offset + rdk_size(&end->tensor) - 1};
+    take_steps(r);
+    ck_assert(rdk_checkpoint_save(r, "last.safetensors"));
+    for (int array = -1; array < rdk_optimizer_state_count(r->optimizer); array++) {
+        rdk_real *x =
+            array < 0 ? rdk_model_values(r->model) : rdk_optimizer_state(r->optimizer, array);
+        rdk_real kept = x[at[_i]];
+        x[at[_i]] = bad[_i];
+        ck_assert(!rdk_checkpoint_save(r, "last.safetensors"));
+        ck_assert_int_eq(status.code, RDK_ENONFINITE);
+        ck_assert_msg(strstr(status.message, "step 3: ") && strstr(status.message, "not finite"),
+                      "%s", status.message);
+        ck_assert_int_eq(strstr(status.message, "optimizer.") != NULL, array >= 0);
+        status = (rdk_status){0};
+        x[at[_i]] = kept;
+    }
+    ck_assert_msg(rdk_checkpoint_load(back), "%s", status.message);
+    ck_assert_uint_eq(back->step, 3);
+    remove_directory(r);
+    free_trainer(r);
+    free_trainer(back);
+}
+END_TEST
+
+/* FNV-1a of 64 bits, by its published values: of nothing, and (with our closing zero) by hand. */
+START_TEST(the_checksum_is_the_one_it_says)
+{
+    static const rdk_real one[] = {1};
+    static const size_t dim[] = {1};
+    const rdk_saved_tensor t = {"", "one", 1, dim, one};
+    const rdk_saved_word ab[] = {{"a", "bc"}}, shifted[] = {{"ab", "c"}};
+    char x[RDK_CHECKSUM_TEXT], y[RDK_CHECKSUM_TEXT];
+    ck_assert_str_eq(rdk_checksum_words(0, ab, x), "cbf29ce484222325");
+    uint64_t sum = 0xcbf29ce484222325;
+    static const unsigned char bytes[] = {'a', 0, 'b', 'c', 0};
+    for (size_t i = 0; i < sizeof bytes; i++) sum = (sum ^ bytes[i]) * 1099511628211u;
+    snprintf(y, sizeof y, "%016llx", (unsigned long long)sum);
+    ck_assert_str_eq(rdk_checksum_words(1, ab, x), y);
+    ck_assert_str_ne(rdk_checksum_words(1, shifted, x), y);
+    static const unsigned char of_one[] = {0, 0, 0x80, 0x3F}; /* 1.0f, little-endian */
+    sum = 0xcbf29ce484222325;
+    for (size_t i = 0; i < sizeof of_one; i++) sum = (sum ^ of_one[i]) * 1099511628211u;
+    snprintf(y, sizeof y, "%016llx", (unsigned long long)sum);
+    ck_assert_str_eq(rdk_checksum_tensors(1, &t, x), y);
+}
+END_TEST
+
+RDK_TEST_MAIN("checkpoint", {
+    ADD(what_is_saved_is_loaded);
+    ADD_LOOP(nothing_that_is_not_finite_is_saved, 3);
+    ADD(the_checksum_is_the_one_it_says);
+})
