@@ -105,8 +105,7 @@ START_TEST(refused_in_one_line_without_a_trace)
 }
 END_TEST
 
-/* ---- what is only printed ---------------------------------------------------------------------
- */
+/* ---- what is only printed -------------------------------------------------------------------- */
 
 static program_run printed(const char *const *arguments)
 {
@@ -196,8 +195,7 @@ START_TEST(lost_output_is_a_failure)
 }
 END_TEST
 
-/* ---- short runs -------------------------------------------------------------------------------
- */
+/* ---- short runs ------------------------------------------------------------------------------ */
 
 static const char *const tiny[] = {"--task",      "copy", "--seq-len", "4", "--d-model",   "8",
                                    "--batch",     "4",    "--steps",   "2", "--out",       "run",

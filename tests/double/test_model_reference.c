@@ -82,7 +82,9 @@ static double multiplier(const rdk_model_config *c)
         return 1 / sqrt((double)c->d_k);
     if (strcmp(c->scale, "dk") == 0) return 1 / (double)c->d_k;
     if (strcmp(c->scale, "dmodel") == 0) return 1 / sqrt((double)D_MODEL);
-    return 1; /* none, t5 */
+    if (strcmp(c->scale, "none") == 0 || strcmp(c->scale, "t5") == 0) return 1;
+    /* another: its c is pinned by hand in tests/unit/test_scaling.c */
+    return rdk_scaling_find(c->scale)->multiplier(c->d_k, D_MODEL);
 }
 
 /* One head of one sequence of n real tokens: o[i] = sum_j softmax_j(c q_i.k_j) v_j, visible j. */

@@ -54,7 +54,7 @@ static inline bool same(const sequence *a, const sequence *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* Every task that needs no file, in each layout it has. */
+/* Every task that needs no file, in each layout it has. A new task needs its rows. */
 typedef struct variant {
     const char *name;
     bool encoder;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Checkpoints from inside: what was saved is what is loaded, and a state that is not finite is
- * never written over one that is. */
+ * The trainer from inside: what was saved is what is loaded, a state that is not finite is never
+ * written over one that is, and a gradient that is not finite ends a step. */
 #include "harness.h"
 
 #include <unistd.h>
@@ -25,7 +25,7 @@ static rdk_trainer *new_trainer(void)
         ck_assert(
             rdk_option_set(&r->config, rdk_option_find(options[i][0]), options[i][1], &status));
     ck_assert_msg(rdk_setup_trainer(r), "%s", status.message);
-    snprintf(r->directory.path, sizeof r->directory.path, "/tmp/rdk_test_checkpoint_%ld",
+    snprintf(r->directory.path, sizeof r->directory.path, "/tmp/rdk_test_trainer_%ld",
              (long)getpid());
     ck_assert(rdk_directory_make(r->directory.path, &status));
     return r;
@@ -112,6 +112,36 @@ START_TEST(nothing_that_is_not_finite_is_saved)
 }
 END_TEST
 
+static void multiply(rdk_trainer *r, rdk_role role, int layer, rdk_real factor)
+{
+    rdk_tensor *x = &rdk_model_role(r->model, role, layer)->tensor;
+    for (size_t i = 0; i < rdk_size(x); i++) x->data[i] *= factor;
+}
+
+/* Logits of 1e36 on a residual stream of 1e-6: the loss is finite, its gradient at the embeddings
+ * is not (the last norm multiplies by the inverse of the root of its eps). */
+START_TEST(a_gradient_that_overflows_ends_the_step)
+{
+    rdk_trainer *r = new_trainer();
+    rdk_step_report report;
+    for (int layer = 0; layer < 2; layer++) {
+        multiply(r, RDK_ROLE_WO, layer, 0);
+        multiply(r, RDK_ROLE_MLP_OUT, layer, 0);
+    }
+    multiply(r, RDK_ROLE_TOKENS, -1, (rdk_real)1e-6);
+    multiply(r, RDK_ROLE_POSITIONS, -1, (rdk_real)1e-6);
+    multiply(r, RDK_ROLE_HEAD, -1, (rdk_real)1e37);
+    ck_assert(!rdk_step_gradients(r, false, &report));
+    ck_assert_int_eq(status.code, RDK_ENONFINITE);
+    ck_assert_msg(strstr(status.message, "step 0: the gradient norm is") &&
+                      strstr(status.message, "tokens.weight"),
+                  "%s", status.message);
+    ck_assert(isfinite(report.pass.loss) && report.pass.loss > 1e30);
+    remove_directory(r);
+    free_trainer(r);
+}
+END_TEST
+
 /* FNV-1a of 64 bits, by its published values: of nothing, and (with our closing zero) by hand. */
 START_TEST(the_checksum_is_the_one_it_says)
 {
@@ -135,8 +165,9 @@ START_TEST(the_checksum_is_the_one_it_says)
 }
 END_TEST
 
-RDK_TEST_MAIN("checkpoint", {
+RDK_TEST_MAIN("trainer", {
     ADD(what_is_saved_is_loaded);
     ADD_LOOP(nothing_that_is_not_finite_is_saved, 3);
+    ADD(a_gradient_that_overflows_ends_the_step);
     ADD(the_checksum_is_the_one_it_says);
 })

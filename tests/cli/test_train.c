@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT
+ * What a run leaves: its files, their headers and rows, run.json; and that the figures at the start
+ * are those that theory has. */
+#include "run_files.h"
+
+#include <dirent.h>
+
+#include "rootdk/tasks.h"
+#include "strict_json.h"
+
+static const struct header {
+    const char *name, *line;
+} headers[] = {
+    {"metrics.csv", "step,split,loss,accuracy,lr,grad_norm,clip_factor,score_absmax,tokens,"
+                    "sequence_accuracy,tokens_seen\n"},
+    {"attention.csv",
+     "step,layer,head,scale,score_std,score_absmax,entropy,entropy_norm,p_max,sat90,sat99,"
+     "jacobian_trace,jacobian_frob,ds_median,ds_p90,ds_top5_share,q_rms,k_rms,score_std_theory,"
+     "entropy_norm_theory\n"},
+    {"gradients.csv", "step,tensor,grad_norm,weight_norm,update_ratio\n"},
+    {"timing.csv", "step,seconds,tokens_per_second,peak_memory\n"},
+};
+/* Columns of these. */
+enum {
+    LOSS = 2,
+    LR = 4,
+    GRAD_NORM = 5,
+    LAYER = 1,
+    ENTROPY_NORM = 7,
+    ENTROPY_THEORY = 19,
+    PEAK = 3
+};
+
+static char *log_file(const char *dir, const char *run, int i)
+{
+    return program_file(dir, below(run, headers[i].name).text, NULL);
+}
+
+/* ---- the files ------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+START_TEST(the_files_of_a_run)
+{
+    char *dir = program_directory(), *names[N_ALL_FILES + 1];
+    int n = 0;
+    train(dir, TINY, WITH("--steps", "3", "--save-every", "1", "--out", "run"), 0);
+    DIR *d = opendir(below(dir, "run").text);
+    for (struct dirent *e; (e = readdir(d));)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && n <= N_ALL_FILES)
+            names[n++] = strdup(e->d_name);
+    closedir(d);
+    ck_assert_int_eq(n, N_ALL_FILES);
+    qsort(names, N_ALL_FILES, sizeof *names, by_name);
+    for (int i = 0; i < N_ALL_FILES; i++) {
+        ck_assert_str_eq(names[i], ALL_FILES[i]);
+        free(names[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        char *text = log_file(dir, "run", i);
+        ck_assert_msg(!strncmp(text, headers[i].line, strlen(headers[i].line)), "%s: %s",
+                      headers[i].name, text);
+        free(text);
+    }
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* "0 4 8 10 ": the steps of the rows, each once for `each` rows. */
+static void steps_are(const char *dir, int file, const char *split, int each, const char *want)
+{
+    char *text = log_file(dir, "run", file), steps[256] = "", buf[64];
+    int n = 0;
+    for (const char *line = text; (line = next_line(line));) {
+        if (split && strcmp(field_of(line, 1, buf), split) != 0) continue;
+        if (n++ % each == 0) strcat(strcat(steps, field_of(line, 0, buf)), " ");
+    }
+    ck_assert_msg(!strcmp(steps, want), "%s: rows at %s, not %s", headers[file].name, steps, want);
+    free(text);
+}
+
+START_TEST(rows_stand_where_they_were_asked_for)
+{
+    enum { METRICS, ATTENTION, GRADIENTS, TIMING, HEADS = 2 * 2 };
+    char *dir = program_directory();
+    train(dir, TINY,
+          WITH("--steps", "10", "--log-every", "4", "--probe-every", "5", "--eval-every", "6",
+               "--out", "run"),
+          0);
+    steps_are(dir, METRICS, "train", 1, "0 4 8 10 ");
+    steps_are(dir, METRICS, "eval", 1, "0 6 10 ");
+    steps_are(dir, ATTENTION, NULL, HEADS, "0 5 10 ");
+    steps_are(dir, TIMING, NULL, 1, "0 4 8 10 ");
+    char *text = log_file(dir, "run", GRADIENTS), buf[64];
+    int tensors = rows_of(text) / 3;
+    for (const char *line = text; (line = next_line(line));) {
+        bool last = !strcmp(field_of(line, 0, buf), "10");
+        ck_assert_int_eq(*field_of(line, 4, buf) == '\0', last); /* no update follows the last */
+    }
+    free(text);
+    steps_are(dir, GRADIENTS, NULL, tensors, "0 5 10 ");
+    well_formed_logs(dir, "run");
+    train(dir, TINY,
+          WITH("--steps", "10", "--log-every", "0", "--probe-every", "0", "--eval-every", "0",
+               "--out", "run", "--force"),
+          0);
+    steps_are(dir, METRICS, "train", 1, "0 10 ");
+    steps_are(dir, METRICS, "eval", 1, "10 ");
+    steps_are(dir, ATTENTION, NULL, 1, "");
+    steps_are(dir, GRADIENTS, NULL, 1, "");
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Row 0 is of the model as it was drawn: its loss does not know the learning rate, row 1's does. */
+START_TEST(row_0_comes_before_the_first_update)
+{
+    enum { SYMBOLS = 32 };
+    static const char *const rates[] = {"0.001", "0.1"};
+    static const char *const base[] = {
+        "--task",      "random", "--vocab",   "32", "--seq-len", "8",  "--batch", "64",
+        "--eval-size", "8",      "--steps",   "2",  "--d-model", "16", "--init",  "gpt2",
+        "--log-every", "1",      "--threads", "1",  "--warmup",  "0",  NULL};
+    char *dir = program_directory(), *text[2];
+    const char *row[2];
+    for (int i = 0; i < 2; i++) {
+        train(dir, base, WITH("--lr", rates[i], "--out", rates[i]), 0);
+        text[i] = log_file(dir, rates[i], 0);
+        row[i] = next_line(text[i]);
+        ck_assert_double_eq_tol(number_at(row[i], LOSS), log(SYMBOLS), 0.05);
+        ck_assert_double_eq(number_at(row[i], LR), strtod(rates[i], NULL));
+    }
+    ck_assert(number_at(row[0], LOSS) == number_at(row[1], LOSS));
+    ck_assert(number_at(row[0], GRAD_NORM) == number_at(row[1], GRAD_NORM));
+    for (int i = 0; i < 2; i++) row[i] = next_line(next_line(row[i])); /* an eval row between */
+    ck_assert(number_at(row[0], LOSS) != number_at(row[1], LOSS));
+    free(text[0]);
+    free(text[1]);
+    program_directory_remove(dir);
+}
+END_TEST
+
+START_TEST(run_json_is_strict)
+{
+    static const char *const keys[] = {
+        "\"version\": ",       "\"build\": ",        "\"machine\": ",      "\"threads\": 1,",
+        "\"held_out_loss\": ", "\"initial_loss\": ", "\"train_loss\": ",   "\"seconds\": ",
+        "\"best_step\": ",     "\"step\": 4,",       "\"saved_step\": 4,", "\"parameters\": 1712,"};
+    char *dir = program_directory();
+    ck_assert(is_strict_json("{\"a\": [1, -0.5e+7, null, {\"\\u00e9\": \"\"}]}\n"));
+    ck_assert(!is_strict_json("{\"a\": nan}") && !is_strict_json("{\"a\": 01}") &&
+              !is_strict_json("{\"a\": 1,}") && !is_strict_json("{\"a\": 1} x"));
+    train(dir, TINY, WITH("--steps", "4", "--out", "run"), 0);
+    char *json = program_file(dir, "run/run.json", NULL);
+    ck_assert_msg(is_strict_json(json), "%s", json);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        ck_assert_msg(strstr(json, keys[i]), "no %s in %s", keys[i], json);
+    ck_assert(strstr(json, "\"status\": \"done\"") != NULL);
+    free(json);
+    /* stopped before anything was measured in this call: no figure is made up */
+    train(dir, TINY,
+          WITH("--steps", "9", "--stop-at", "2", "--log-every", "0", "--probe-every", "0", "--out",
+               "cut"),
+          0);
+    train(dir, WITH("--resume", "cut", "--stop-at", "5"), NULL, 0);
+    json = program_file(dir, "cut/run.json", NULL);
+    ck_assert_msg(is_strict_json(json) && strstr(json, "\"interrupted\""), "%s", json);
+    ck_assert_msg(!strstr(json, "\"train_loss\"") && !strstr(json, "\"entropy_norm\""), "%s", json);
+    free(json);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Where every query sees one key, entropy is no number; JSON has none for that. */
+START_TEST(what_is_no_number_is_null)
+{
+    char *dir = program_directory();
+    train(dir,
+          WITH("--task", "random", "--seq-len", "1", "--vocab", "5", "--d-model", "8", "--batch",
+               "4", "--steps", "2", "--eval-size", "4", "--threads", "1", "--out", "run"),
+          NULL, 0);
+    char *json = program_file(dir, "run/run.json", NULL);
+    ck_assert_msg(is_strict_json(json), "%s", json);
+    ck_assert_msg(strstr(json, "\"entropy_norm\": null,") != NULL, "%s", json);
+    free(json);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* The held-out loss of the model as it was drawn does not know what dropout is set to. */
+START_TEST(evaluation_drops_nothing)
+{
+    static const char *const rates[] = {"0", "0.5"};
+    char *dir = program_directory(), *text[2];
+    const char *train_row[2], *eval_row[2];
+    for (int i = 0; i < 2; i++) {
+        train(dir, TINY, WITH("--steps", "1", "--dropout", rates[i], "--out", rates[i]), 0);
+        text[i] = log_file(dir, rates[i], 0);
+        train_row[i] = next_line(text[i]);
+        eval_row[i] = next_line(train_row[i]);
+    }
+    ck_assert(number_at(train_row[0], LOSS) != number_at(train_row[1], LOSS));
+    ck_assert(number_at(eval_row[0], LOSS) == number_at(eval_row[1], LOSS));
+    free(text[0]);
+    free(text[1]);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- the figures at the start -----------------------------------------------------------------
+ */
+
+/* On independent tokens, in the layer that sees them: within 0.02 of the theory column, and that of
+ * the entropy of a Gaussian row with this variance under a causal mask of 64 positions. */
+START_TEST(entropy_at_the_start_is_as_predicted)
+{
+    static const struct {
+        const char *scale;
+        double entropy_norm;
+    } cases[] = {{"none", 0.1446}, {"sqrt", 0.8614}, {"dk", 0.9976}, {"qknorm", 0.8614}};
+    static const char *const base[] = {"--task",  "random", "--seq-len",   "64", "--heads",   "2",
+                                       "--d-k",   "64",     "--d-model",   "64", "--layers",  "2",
+                                       "--batch", "16",     "--eval-size", "4",  "--steps",   "1",
+                                       "--out",   "run",    "--vocab",     "64", "--threads", "2",
+                                       NULL};
+    char *dir = program_directory();
+    train(dir, base, WITH("--scale", cases[_i].scale), 0);
+    char *text = log_file(dir, "run", 1);
+    int rows = 0;
+    for (const char *line = text; (line = next_line(line)) && number_at(line, 0) == 0;) {
+        if (number_at(line, LAYER) != 0) continue;
+        double measured = number_at(line, ENTROPY_NORM), theory = number_at(line, ENTROPY_THEORY);
+        ck_assert_msg(fabs(measured - theory) < 0.02, "%s: %.4f, predicted %.4f", cases[_i].scale,
+                      measured, theory);
+        ck_assert_msg(fabs(measured - cases[_i].entropy_norm) < 0.02, "%s: %.4f, table %.4f",
+                      cases[_i].scale, measured, cases[_i].entropy_norm);
+        rows++;
+    }
+    ck_assert_int_eq(rows, 2);
+    free(text);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* The leak detector: independent tokens cannot be foreseen, by any model. */
+START_TEST(random_tokens_stay_random)
+{
+    enum { SYMBOLS = 8 };
+    char *dir = program_directory(), buf[64];
+    train(dir,
+          WITH("--task", "random", "--vocab", "8", "--seq-len", "12", "--d-model", "16", "--heads",
+               "2", "--batch", "16", "--threads", "1"),
+          WITH("--scale", "none", "--lr", "1e-2", "--steps", "150", "--eval-every", "15",
+               "--eval-size", "1024", "--out", "run"),
+          0);
+    char *text = log_file(dir, "run", 0);
+    int rows = 0;
+    for (const char *line = text; (line = next_line(line));) {
+        if (strcmp(field_of(line, 1, buf), "eval") != 0) continue;
+        ck_assert_double_ge(number_at(line, LOSS), log(SYMBOLS) - 0.01);
+        rows++;
+    }
+    ck_assert_int_eq(rows, 11);
+    free(text);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- every task -------------------------------------------------------------------------------
+ */
+
+START_TEST(every_task_trains)
+{
+    static const char *const no_encoder[] = {"random", "text"};
+    char *dir = program_directory(), words[2001] = "";
+    for (int i = 0; i < 400; i++) strcat(words, i % 7 ? "abcd " : "ef.\n ");
+    program_write(dir, "words.txt", words);
+    for (size_t i = 0; i < rdk_task_type_count(); i++) {
+        const char *task = rdk_task_type_name(i);
+        const char *base[] = {"--d-model",   "16",      "--heads",   "2",           "--batch",
+                              "4",           "--steps", "3",         "--eval-size", "4",
+                              "--log-every", "1",       "--threads", "1",           "--task",
+                              task,          "--data",  "words.txt", NULL};
+        if (strcmp(task, "text") != 0) base[16] = NULL;
+        bool decoder_only = false;
+        for (int k = 0; k < 2; k++) decoder_only |= !strcmp(task, no_encoder[k]);
+        train(dir, base, WITH("--out", task), 0);
+        ck_assert_uint_eq(last_step(dir, task), 3);
+        well_formed_logs(dir, task);
+        char run[64];
+        snprintf(run, sizeof run, "%s-encoder", task);
+        train(dir, base, WITH("--arch", "encoder", "--out", run), decoder_only ? 2 : 0);
+        ck_assert_int_eq(run_has(dir, run, "last.safetensors"), !decoder_only);
+    }
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Nothing is asked for step by step: also with evaluation, probing and saving on. */
+START_TEST(memory_is_steady)
+{
+    char *dir = program_directory();
+    train(dir, TINY,
+          WITH("--steps", "1000", "--log-every", "100", "--probe-every", "20", "--eval-every", "20",
+               "--save-every", "200", "--out", "run"),
+          0);
+    char *text = log_file(dir, "run", 3);
+    double early = 0, late = 0;
+    for (const char *line = text; (line = next_line(line));) {
+        if (number_at(line, 0) == 100) early = number_at(line, PEAK);
+        if (number_at(line, 0) == 1000) late = number_at(line, PEAK);
+    }
+    ck_assert_msg(early > 0 && late > 0 && late <= 1.02 * early, "%.0f bytes, then %.0f", early,
+                  late);
+    free(text);
+    program_directory_remove(dir);
+}
+END_TEST
+
+RDK_TEST_MAIN("train", {
+    ADD(the_files_of_a_run);
+    ADD(rows_stand_where_they_were_asked_for);
+    ADD(row_0_comes_before_the_first_update);
+    ADD(run_json_is_strict);
+    ADD(what_is_no_number_is_null);
+    ADD(evaluation_drops_nothing);
+    ADD_LOOP(entropy_at_the_start_is_as_predicted, 4);
+    ADD(random_tokens_stay_random);
+    ADD(every_task_trains);
+    ADD(memory_is_steady);
+})
