@@ -150,7 +150,7 @@ NEEDS_CHECK = @printf '\#include <check.h>\n' | $(CC) $(CHECK_FLAGS) -E - >/dev/
 
 .PHONY: test-programs test deps asan tsan portable
 test-programs: $(TESTS) $(PROGRAM)
-$(B)/tests/%: tests/%.c $(LIB) tests/harness.h
+$(B)/tests/%: tests/%.c $(LIB) $(wildcard tests/*.h tests/*/*.h)
 	$(call LINK,$(filter-out -Wconversion,$(CFLAGS_ALL)) $(CHECK_FLAGS) -Itests $< $(LIB) $(LINK_FLAGS) $(CHECK_LIBS))
 
 test: ## build and run all tests (they need Check: make deps test)

@@ -35,9 +35,9 @@ have() {
     return 1
 }
 
-# Fails where the command printed anything.
+# Fails where the command printed anything, a complaint of a tool included.
 prints_nothing() {
-    "$@" >"$work/printed"
+    "$@" >"$work/printed" 2>&1
     cat "$work/printed"
     [ ! -s "$work/printed" ]
 }

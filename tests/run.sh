@@ -6,6 +6,8 @@
 set -u
 
 AT_ONCE=2
+: "${OMP_WAIT_POLICY:=passive}" # two programs share the cores: no spinning
+export OMP_WAIT_POLICY
 LIMIT=900 # seconds that a program may take
 
 limited() {

@@ -58,20 +58,19 @@ static void exact_if(const row *w, const char *name, bool there, double x)
 
 /* ---- the four files: a new column goes to the end -------------------------------------------- */
 
-/* report: NULL for the held-out sequences, which have no update. */
-static void metrics_row(const row *w, const rdk_trainer *r, const rdk_pass *pass,
+/* The held-out sequences have no update: there only report->pass says something. */
+static void metrics_row(const row *w, const rdk_trainer *r, bool train,
                         const rdk_step_report *report)
 {
-    bool train = report != NULL;
-    const rdk_step_report update = train ? *report : (rdk_step_report){0};
+    const rdk_pass *pass = &report->pass;
     whole(w, "step", r->step);
     word(w, "split", train ? "train" : "eval");
     real(w, "loss", pass->loss);
     real(w, "accuracy", pass->accuracy);
-    exact_if(w, "lr", train, update.lr);
-    real_if(w, "grad_norm", train, update.grad_norm);
-    real_if(w, "clip_factor", train, update.clip_factor);
-    real_if(w, "score_absmax", train, update.score_absmax);
+    exact_if(w, "lr", train, report->lr);
+    real_if(w, "grad_norm", train, report->grad_norm);
+    real_if(w, "clip_factor", train, report->clip_factor);
+    real_if(w, "score_absmax", train, report->score_absmax);
     whole(w, "tokens", pass->counted);
     real(w, "sequence_accuracy", pass->sequence_accuracy);
     whole(w, "tokens_seen", r->tokens_seen);
@@ -130,7 +129,7 @@ static void timing_row(const row *w, const rdk_trainer *r)
 
 static void metrics_names(const row *w, const rdk_trainer *r)
 {
-    metrics_row(w, r, &(rdk_pass){0}, NULL);
+    metrics_row(w, r, false, &(rdk_step_report){0});
 }
 
 static void attention_names(const row *w, const rdk_trainer *r)
@@ -182,13 +181,13 @@ bool rdk_logs_sync(rdk_trainer *r)
 
 bool rdk_logs_train_row(rdk_trainer *r, const rdk_step_report *report)
 {
-    metrics_row(&(row){.file = &r->metrics}, r, &report->pass, report);
+    metrics_row(&(row){.file = &r->metrics}, r, true, report);
     return rdk_csv_end(&r->metrics, r->status);
 }
 
 bool rdk_logs_eval_row(rdk_trainer *r, const rdk_pass *pass)
 {
-    metrics_row(&(row){.file = &r->metrics}, r, pass, NULL);
+    metrics_row(&(row){.file = &r->metrics}, r, false, &(rdk_step_report){.pass = *pass});
     return rdk_csv_end(&r->metrics, r->status);
 }
 

@@ -131,16 +131,19 @@ static void stopped_at_six(const char *dir)
     train(dir, TINY, WITH("--steps", "9", "--log-every", "1", "--out", "run", "--stop-at", "6"), 0);
 }
 
-/* Rows of the checkpoint's step and later, a row without its end, half a number. */
+/* Rows of the checkpoint's step and later, then a row without its end; the last: such a row alone,
+ * of a step before. */
 START_TEST(rows_past_the_checkpoint_are_cut)
 {
     static const char *const torn[] = {"", "7,train,1.5", "8", "5,eval,1.7"};
     char *dir = program_directory();
     stopped_at_six(dir);
-    append(dir, "run/metrics.csv", "6,train,9,9,9,9,9,9,9,9,9\n6,eval,9,9,,,,,9,9,9\n");
-    append(dir, "run/attention.csv", "6,0,0,9\n");
-    append(dir, "run/gradients.csv", "6,tokens,9,9,9\n7,tokens,9,9,9\n");
-    append(dir, "run/timing.csv", "6,1,1,1\n");
+    if (_i < 3) {
+        append(dir, "run/metrics.csv", "6,train,9,9,9,9,9,9,9,9,9\n6,eval,9,9,,,,,9,9,9\n");
+        append(dir, "run/attention.csv", "6,0,0,9\n");
+        append(dir, "run/gradients.csv", "6,tokens,9,9,9\n7,tokens,9,9,9\n");
+        append(dir, "run/timing.csv", "6,1,1,1\n");
+    }
     append(dir, "run/metrics.csv", torn[_i]);
     append(dir, "run/gradients.csv", torn[_i]);
     train(dir, WITH("--resume", "run"), NULL, 0);
