@@ -181,6 +181,7 @@ deps: ## install what the tests need: Check and pkg-config
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
 .PHONY: examples example-programs
 example-programs: $(EXAMPLES)
+test-programs: $(EXAMPLES)
 $(B)/examples/%: examples/%.c $(LIB)
 	$(call LINK,$(filter-out -Isrc,$(CFLAGS_ALL)) $< $(LIB) $(LINK_FLAGS))
 

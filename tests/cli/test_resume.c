@@ -79,7 +79,7 @@ static void train_short(const char *dir, const char *out, const char *stop_at)
 
 START_TEST(every_place_to_cut)
 {
-    char *dir = program_directory(), at[8];
+    char *dir = program_directory(), at[16];
     snprintf(at, sizeof at, "%d", _i);
     train_short(dir, "whole", NULL);
     train_short(dir, "cut", at);
@@ -92,7 +92,7 @@ END_TEST
 
 START_TEST(cut_twice_and_cut_everywhere)
 {
-    char *dir = program_directory(), at[8];
+    char *dir = program_directory(), at[16];
     train_short(dir, "whole", NULL);
     train_short(dir, "twice", "4");
     train(dir, WITH("--resume", "twice"), WITH("--stop-at", "9"), 0);

@@ -79,6 +79,53 @@ START_TEST(what_is_saved_is_loaded)
 }
 END_TEST
 
+static void write_file(const char *path, const char *bytes, size_t size)
+{
+    unlink(path); /* some file systems flush what is written over an old file */
+    FILE *f = fopen(path, "wb");
+    ck_assert(f && fwrite(bytes, 1, size, f) == size && fclose(f) == 0);
+}
+
+/* One bit of every byte of the header, and of every 16th of the tensors; and every length that ends
+ * within the header. What says nothing is left out: "pt", and the spaces at the header's end. */
+START_TEST(all_damage_is_seen)
+{
+    enum { LENGTH_BYTES = 8, EVERY = 16, BITS = 8 };
+    char path[RDK_PATH_TEXT + 64];
+    rdk_trainer *r = new_trainer();
+    size_t size, header = 0;
+    take_steps(r);
+    ck_assert(rdk_checkpoint_save(r, "last.safetensors"));
+    char *bytes =
+        rdk_file_read(rdk_rundir_file(&r->directory, "last.safetensors", path), &size, &status);
+    for (int i = LENGTH_BYTES - 1; i >= 0; i--) header = header << 8 | (unsigned char)bytes[i];
+    header += LENGTH_BYTES;
+    const char *mute = strstr(bytes + LENGTH_BYTES, "\"format\":\"pt\"");
+    size_t from = (size_t)(mute - bytes), to = from + strlen("\"format\":\"pt\"");
+    for (size_t at = 0; at < size; at += at < header ? 1 : EVERY) {
+        bool says_nothing = (at >= from && at < to) || (at < header && bytes[at] == ' ' &&
+                                                        strspn(bytes + at, " ") >= header - at);
+        if (says_nothing) continue;
+        bytes[at] = (char)(bytes[at] ^ 1 << at % BITS);
+        write_file(path, bytes, size);
+        ck_assert_msg(!rdk_checkpoint_load(r), "bit %zu of byte %zu", at % BITS, at);
+        ck_assert_msg(strstr(status.message, "last.safetensors") != NULL, "%s", status.message);
+        status = (rdk_status){0};
+        bytes[at] = (char)(bytes[at] ^ 1 << at % BITS);
+    }
+    for (size_t length = 0; length < header; length += EVERY + 1) {
+        write_file(path, bytes, length);
+        ck_assert_msg(!rdk_checkpoint_load(r), "%zu bytes", length);
+        status = (rdk_status){0};
+    }
+    write_file(path, bytes, size);
+    ck_assert_msg(rdk_checkpoint_load(r), "%s", status.message);
+    rdk_free(bytes);
+    remove_directory(r);
+    free_trainer(r);
+}
+END_TEST
+
 /* A weight, or a moment: first, last, in between. */
 START_TEST(nothing_that_is_not_finite_is_saved)
 {
@@ -167,6 +214,7 @@ END_TEST
 
 RDK_TEST_MAIN("trainer", {
     ADD(what_is_saved_is_loaded);
+    ADD(all_damage_is_seen);
     ADD_LOOP(nothing_that_is_not_finite_is_saved, 3);
     ADD(a_gradient_that_overflows_ends_the_step);
     ADD(the_checksum_is_the_one_it_says);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ * The documents say what the program does: every column, key, word and parameter name of a run's
+ * files is described, and the examples print what their page shows. */
+#include "run_files.h"
+
+static char *document(const char *name)
+{
+    return program_file("docs", name, NULL);
+}
+
+/* `name` in backticks, between two places of a document. */
+static bool describes(const char *from, const char *to, const char *name)
+{
+    char quoted[128];
+    snprintf(quoted, sizeof quoted, "`%s`", name);
+    const char *at = strstr(from, quoted);
+    return at && at < to;
+}
+
+/* The part of the text under this heading, to the next of its level. */
+static const char *section(const char *text, const char *heading, const char **end)
+{
+    const char *from = strstr(text, heading);
+    ck_assert_msg(from != NULL, "no heading %s", heading);
+    *end = strstr(from + 1, "\n## ");
+    if (!*end) *end = from + strlen(from);
+    return from;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+static void check_columns(const char *dir, const char *metrics, const char *name)
+{
+    char heading[64], column[64];
+    const char *end;
+    snprintf(heading, sizeof heading, "\n## `%s`", name);
+    const char *from = section(metrics, heading, &end);
+    char *log = program_file(dir, below("run", name).text, NULL);
+    for (int i = 0; i < columns_of(log); i++) {
+        field_of(log, i, column);
+        ck_assert_msg(describes(from, end, column), "docs/metrics.md: no `%s` under %s", column,
+                      name);
+    }
+    free(log);
+}
+
+START_TEST(every_column_is_described)
+{
+    char *dir = program_directory(), *metrics = document("metrics.md");
+    train(dir, TINY, WITH("--steps", "1", "--out", "run"), 0);
+    check_columns(dir, metrics, "metrics.csv");
+    check_columns(dir, metrics, "attention.csv");
+    check_columns(dir, metrics, "gradients.csv");
+    check_columns(dir, metrics, "timing.csv");
+    free(metrics);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- keys and words -------------------------------------------------------------------------- */
+
+/* The string that begins at text (its first quote), its end in *end. Escapes are left as they are:
+ * keys have none. */
+static const char *json_word(const char *text, const char **end)
+{
+    ck_assert_int_eq(*text, '"');
+    const char *p = ++text;
+    for (; *p != '"'; p++) {
+        if (*p == '\\') p++;
+        ck_assert(*p);
+    }
+    *end = p;
+    return text;
+}
+
+/* Every key of the object of strings and numbers that begins at text. Returns how many. */
+static int check_keys(const char *text, const char *document, const char *heading, const char *file)
+{
+    const char *end, *to, *from = section(document, heading, &to);
+    int n = 0;
+    while (*text && *text != '}') {
+        char key[64];
+        text += strcspn(text, "\"}");
+        if (*text != '"') break;
+        const char *word = json_word(text, &end);
+        snprintf(key, sizeof key, "%.*s", (int)(end - word), word);
+        ck_assert_msg(describes(from, to, key), "docs/files.md: no `%s` of %s", key, file);
+        n++;
+        text = end + 1 + strspn(end + 1, ": ");
+        if (*text == '"') json_word(text, &text);
+        text += strcspn(text, ",}");
+    }
+    return n;
+}
+
+START_TEST(every_key_of_run_json_is_described)
+{
+    char *dir = program_directory(), *files = document("files.md");
+    train(dir, TINY, WITH("--steps", "1", "--out", "done"), 0);
+    train(dir, TINY, WITH("--steps", "9", "--lr", "1e30", "--clip", "0", "--out", "diverged"), 3);
+    for (int i = 0; i < 2; i++) {
+        char *json = program_file(dir, i ? "diverged/run.json" : "done/run.json", NULL);
+        ck_assert_int_gt(check_keys(json, files, "\n## `run.json`", "run.json"), 20);
+        ck_assert(!i || strstr(json, "\"error\""));
+        free(json);
+    }
+    free(files);
+    program_directory_remove(dir);
+}
+END_TEST
+
+START_TEST(every_word_of_a_checkpoint_is_described)
+{
+    static const char *const names[] = {"run/last.safetensors", "run/best.safetensors"};
+    enum { LENGTH_BYTES = 8, LEAST_WORDS = 11 };
+    char *dir = program_directory(), *files = document("files.md");
+    train(dir, TINY, WITH("--steps", "1", "--out", "run"), 0);
+    for (int i = 0; i < 2; i++) {
+        static const char begin[] = "{\"__metadata__\":{";
+        char *bytes = program_file(dir, names[i], NULL);
+        ck_assert_int_eq(strncmp(bytes + LENGTH_BYTES, begin, strlen(begin)), 0);
+        int n = check_keys(bytes + LENGTH_BYTES + strlen(begin), files, "\n## `last.safetensors`",
+                           names[i]);
+        ck_assert_int_eq(n, LEAST_WORDS + i); /* best has the loss that made it the best */
+        free(bytes);
+    }
+    free(files);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+static const char *const models[][PROGRAM_ARGS] = {
+    {"--steps", "1", "--out", "run", "--qk-norm", "layer", "--bias", "--mlp", "swiglu"},
+    {"--steps", "1", "--out", "run", "--qk-norm", "l2", "--norm-place", "post"},
+};
+
+/* gradients.csv has them all; the page writes "layers.i." for "layers.0." and so on. */
+START_TEST(every_parameter_is_described)
+{
+    char *dir = program_directory(), *files = document("files.md"), name[64];
+    const char *end, *from = section(files, "\n## `last.safetensors`", &end);
+    train(dir, TINY, models[_i], 0);
+    char *log = program_file(dir, "run/gradients.csv", NULL);
+    for (const char *line = log; (line = next_line(line));) {
+        char *layer = strstr(field_of(line, 1, name), "layers.");
+        if (layer) layer[strlen("layers.")] = 'i'; /* fewer than ten layers */
+        ck_assert_msg(describes(from, end, name), "docs/files.md: no parameter `%s`", name);
+    }
+    free(log);
+    free(files);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- examples -------------------------------------------------------------------------------- */
+
+/* What a program prints, each line moved in as in a document. */
+static char *indented_output(const char *path)
+{
+    FILE *f = popen(path, "r");
+    char line[256], *text = calloc(1, 4096);
+    ck_assert(f && text);
+    while (fgets(line, sizeof line, f)) {
+        ck_assert_uint_lt(strlen(text) + strlen(line) + 5, 4096);
+        strcat(strcat(text, "    "), line);
+    }
+    ck_assert_msg(pclose(f) == 0, "%s failed", path);
+    return text;
+}
+
+/* The examples are built beside the tests: in build/release, or where $RDK_PROGRAM is. */
+START_TEST(examples_print_what_their_page_shows)
+{
+    static const char *const names[] = {"embed_tape", "embed_model"};
+    char path[2 * PROGRAM_PATH], *page = document("embedding.md");
+    const char *program = program_path();
+    int directory = (int)(strrchr(program, '/') - program);
+    snprintf(path, sizeof path, "%.*s/examples/%s", directory, program, names[_i]);
+    if (access(path, X_OK) != 0)
+        snprintf(path, sizeof path, "%.*s/release/examples/%s", directory, program, names[_i]);
+    char *text = indented_output(path);
+    ck_assert_msg(strlen(text) > 100 && strstr(page, text), "docs/embedding.md does not show:\n%s",
+                  text);
+    free(text);
+    free(page);
+}
+END_TEST
+
+RDK_TEST_MAIN("documents", {
+    ADD(every_column_is_described);
+    ADD(every_key_of_run_json_is_described);
+    ADD(every_word_of_a_checkpoint_is_described);
+    ADD_LOOP(every_parameter_is_described, sizeof models / sizeof *models);
+    ADD_LOOP(examples_print_what_their_page_shows, 2);
+})
