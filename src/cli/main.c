@@ -6,8 +6,11 @@
  * Read next: train.c. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -121,8 +124,20 @@ static int close_output(int status)
     return status ? status : RDK_EXIT_FAILED;
 }
 
+/* A descriptor 0, 1 or 2 that the caller closed would go to the next file that is opened, and what
+ * is meant for the screen into that file. Read-only, so that writing to a closed stdout still
+ * fails. */
+static void hold_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(RDK_EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+    hold_standard_descriptors();
+    signal(SIGXFSZ,
+           SIG_IGN); /* a file at its size limit is then an error of write, with its name */
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* a killed run loses one line at most */
     find_command(argc > 0 ? argv[0] : NULL);
     return close_output(run(argc, argv));

@@ -216,6 +216,38 @@ START_TEST(no_room_for_a_checkpoint)
 }
 END_TEST
 
+/* What the caller has closed would otherwise go to the next file that is opened: a log. */
+START_TEST(closed_descriptors_reach_no_log)
+{
+    char *dir = program_directory(), command[16384];
+    train(dir, TINY, (const char *[]){"--steps", "3", "--out", "open", NULL}, 0);
+    snprintf(command, sizeof command,
+             "cd '%s' && '%s' --config open/config.ini --out run <&- >&- 2>&-", dir,
+             program_path());
+    int status = system(command);
+    ck_assert_int_eq(WEXITSTATUS(status), 1); /* its screen text could not be written */
+    same_file(dir, "open", "run", "metrics.csv");
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* A file at its size limit is an error with a name, not a death by SIGXFSZ. */
+START_TEST(a_file_size_limit_is_named)
+{
+    char *dir = program_directory(), command[16384];
+    train(dir, TINY, (const char *[]){"--steps", "3", "--out", "open", NULL}, 0);
+    snprintf(command, sizeof command,
+             "cd '%s' && (ulimit -f 4; '%s' --config open/config.ini --out run >/dev/null 2>said)",
+             dir, program_path());
+    int status = system(command);
+    ck_assert_int_eq(WEXITSTATUS(status), 1);
+    char *said = program_file(dir, "said", NULL);
+    ck_assert_msg(strstr(said, "rootdk: cannot write run/"), "%s", said);
+    free(said);
+    program_directory_remove(dir);
+}
+END_TEST
+
 RDK_TEST_MAIN("rundir", {
     ADD(a_run_that_stands_there_is_not_touched);
     ADD(force_leaves_nothing_of_the_old_run);
@@ -224,6 +256,8 @@ RDK_TEST_MAIN("rundir", {
     ADD(four_into_the_same_directory);
     ADD(looking_writes_nothing);
     ADD(a_stdout_that_takes_nothing_is_a_failure);
+    ADD(closed_descriptors_reach_no_log);
+    ADD(a_file_size_limit_is_named);
     ADD(no_room_for_the_logs);
     ADD(no_room_for_a_checkpoint);
 })
