@@ -190,7 +190,10 @@ examples: $(EXAMPLES) ## build and run the programs of docs/embedding.md
 
 # ---- longer checks --------------------------------------------------------------------------------
 
-.PHONY: reference science
+.PHONY: reference science recipes
+recipes: ## apply the examples of docs/recipes.md to a copy of the tree, and test that
+	@MAKE='$(MAKE)' tests/recipes.sh
+
 reference: program ## train published configurations and compare (minutes; RDK_SHAKESPEARE=FILE: also the text)
 	@tests/reference/random.sh && tests/reference/sort.sh && tests/reference/text.sh
 
