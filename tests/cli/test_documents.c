@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The documents say what the program does: every column, key, word and parameter name of a run's
- * files is described, and the examples print what their page shows. */
+ * files is described, the tests that they name exist, and the examples print what their page
+ * shows. */
 #include "run_files.h"
 
 static char *document(const char *name)
@@ -154,6 +155,46 @@ START_TEST(every_parameter_is_described)
 }
 END_TEST
 
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+/* The text with every run of blanks and line ends as one blank. */
+static char *on_one_line(char *text)
+{
+    char *to = text;
+    for (const char *p = text; *p; p++)
+        if (!strchr(" \n", *p))
+            *to++ = *p;
+        else if (to > text && to[-1] != ' ')
+            *to++ = ' ';
+    *to = '\0';
+    return text;
+}
+
+/* "`NAME` in `tests/FILE.c`" means START_TEST(NAME) in that file. */
+START_TEST(every_test_that_is_named_exists)
+{
+    static const char *const pages[] = {"architecture.md", "metrics.md", "files.md"};
+    static const char between[] = "` in `tests/";
+    int n = 0;
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        char *page = on_one_line(document(pages[i]));
+        for (char *at = page; (at = strstr(at, between)); at++, n++) {
+            char name[80], file[80];
+            const char *begin = at, *path = at + strlen("` in `");
+            while (begin > page && begin[-1] != '`') begin--;
+            snprintf(name, sizeof name, "START_TEST(%.*s)", (int)(at - begin), begin);
+            snprintf(file, sizeof file, "%.*s", (int)strcspn(path, "`"), path);
+            char *source = program_file(".", file, NULL);
+            ck_assert_msg(strstr(source, name) != NULL, "docs/%s: no %s in %s", pages[i], name,
+                          file);
+            free(source);
+        }
+        free(page);
+    }
+    ck_assert_int_ge(n, 15);
+}
+END_TEST
+
 /* ---- examples -------------------------------------------------------------------------------- */
 
 /* What a program prints, each line moved in as in a document. */
@@ -193,5 +234,6 @@ RDK_TEST_MAIN("documents", {
     ADD(every_key_of_run_json_is_described);
     ADD(every_word_of_a_checkpoint_is_described);
     ADD_LOOP(every_parameter_is_described, sizeof models / sizeof *models);
+    ADD(every_test_that_is_named_exists);
     ADD_LOOP(examples_print_what_their_page_shows, 2);
 })
