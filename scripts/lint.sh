@@ -190,20 +190,27 @@ mutable_state() {
 }
 
 # One file a call: with several, clang-tidy 14 takes a va_list of the second for one of the first.
+# isa.c includes the kernels' sources, as it should; and in them x == x asks for NaN.
 tidy() {
     flags="-std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc -Ibuild/lint-gcc"
+    found=0
     # shellcheck disable=SC2086 # a word each
-    find src -name '*.c' | grep -v '^src/kernels/' | sort |
-        xargs -n 1 -P "$JOBS" sh -c 'clang-tidy --quiet "$@" -- '"$flags" tidy 2>/dev/null &&
-        clang-tidy --quiet src/kernels/select.c -- $flags 2>/dev/null &&
-        clang-tidy --quiet src/kernels/isa.c -- $flags -DRDK_VECTOR_BYTES=16 -DRDK_ISA_NAME=base \
-            -DRDK_ISA_TABLE=rdk_kernels_base 2>/dev/null
+    {
+        find src -name '*.c' | grep -v '^src/kernels/' | sort |
+            xargs -n 1 -P "$JOBS" sh -c 'clang-tidy --quiet "$@" -- '"$flags" tidy || found=1
+        clang-tidy --quiet src/kernels/select.c -- $flags || found=1
+        clang-tidy --quiet --checks=-bugprone-suspicious-include,-misc-redundant-expression \
+            src/kernels/isa.c -- $flags -DRDK_VECTOR_BYTES=16 -DRDK_ISA_NAME=base \
+            -DRDK_ISA_TABLE=rdk_kernels_base || found=1
+    } 2>/dev/null
+    return $found
 }
 
 # cppcheck knows no vector types, whose lanes are written one by one; gcc watches over those.
 check_c() {
     cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
-        --suppress=duplicateAssignExpression --suppress=missingIncludeSystem --suppress='uninitvar:src/kernels/*' --error-exitcode=1 -j "$JOBS" -Iinclude -Isrc \
+        --suppress=duplicateAssignExpression --suppress=missingIncludeSystem \
+        --suppress='uninitvar:src/kernels/*' --error-exitcode=1 -j "$JOBS" -Iinclude -Isrc \
         -DRDK_VECTOR_BYTES=16 -DRDK_ISA_NAME=base -DRDK_ISA_TABLE=rdk_kernels_base src
 }
 
