@@ -80,6 +80,10 @@ static void mlp_relu(rdk_model_config *c)
 {
     c->mlp = RDK_MLP_RELU;
 }
+static void mlp_gelu_exact(rdk_model_config *c)
+{
+    c->mlp = RDK_MLP_GELU_EXACT;
+}
 static void mlp_swiglu(rdk_model_config *c)
 {
     c->mlp = RDK_MLP_SWIGLU;
@@ -144,6 +148,7 @@ static const struct variant {
     {"rope", rope},
     {"no positions", no_positions},
     {"relu", mlp_relu},
+    {"mlp gelu-exact", mlp_gelu_exact},
     {"swiglu", mlp_swiglu},
     {"no mlp", mlp_none},
     {"bias", biased},

@@ -15,7 +15,14 @@ typedef enum { RDK_DECODER, RDK_ENCODER } rdk_arch; /* causal, bidirectional */
 typedef enum { RDK_PRE_NORM, RDK_POST_NORM } rdk_norm_place;
 typedef enum { RDK_LAYER_NORM, RDK_RMS_NORM } rdk_norm_kind;
 typedef enum { RDK_LEARNED, RDK_SINUSOIDAL, RDK_ROPE, RDK_NO_POSITIONS } rdk_positions;
-typedef enum { RDK_MLP_GELU, RDK_MLP_RELU, RDK_MLP_SWIGLU, RDK_MLP_NONE } rdk_mlp;
+/* gelu: the tanh form, as GPT-2 has it; gelu_exact: x Phi(x), as nanoGPT has it */
+typedef enum {
+    RDK_MLP_GELU,
+    RDK_MLP_RELU,
+    RDK_MLP_SWIGLU,
+    RDK_MLP_NONE,
+    RDK_MLP_GELU_EXACT
+} rdk_mlp;
 /* unit: W ~ N(0, 1/fan_in), embeddings and positions N(0, 1) (N(0, 1/d_model) where the head is
  * tied), projections back into the residual stream divided by sqrt(2 layers): the only one of the
  * three for which Var(q.k) = d_k at the start.

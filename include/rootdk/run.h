@@ -114,8 +114,8 @@ typedef struct rdk_run_io {
 rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
                       char directory[RDK_PATH_TEXT], rdk_status *s);
 /* What would be trained: options, parameters by tensor, decay list, predictions. */
-bool rdk_describe(rdk_config *c, const rdk_run_io *io, rdk_status *s);
+bool rdk_describe(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_status *s);
 /* The first sequences of the first batch: input, target, loss mask side by side. */
-bool rdk_show_batch(rdk_config *c, const rdk_run_io *io, rdk_status *s);
+bool rdk_show_batch(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_status *s);
 
 #endif

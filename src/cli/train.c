@@ -48,9 +48,9 @@ static int act(rdk_arguments *a)
     rdk_choose_threads(a->config.threads, &io.threads_reason);
     switch (a->action) {
     case RDK_ACTION_DESCRIBE:
-        return rdk_describe(&a->config, &io, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);
+        return rdk_describe(&a->config, a->given, &io, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);
     case RDK_ACTION_SHOW_BATCH:
-        return rdk_show_batch(&a->config, &io, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);
+        return rdk_show_batch(&a->config, a->given, &io, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);
     case RDK_ACTION_VERSION:
         rdk_print_version(stdout);
         return RDK_EXIT_DONE;

@@ -92,6 +92,9 @@ static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x)
     case RDK_MLP_SWIGLU:
         h = rdk_mul(p->tape, rdk_silu(p->tape, linear(p, x, y->gate)), h);
         break;
+    case RDK_MLP_GELU_EXACT:
+        h = rdk_gelu(p->tape, h);
+        break;
     case RDK_MLP_RELU:
         h = rdk_relu(p->tape, h);
         break;

@@ -52,24 +52,56 @@ static uint64_t line_step(const char *line)
     return rdk_parse_uint(digits, &step) ? step : UINT64_MAX;
 }
 
-/* The length of text up to the first line that is incomplete or of a step >= cut. */
-static size_t kept_bytes(const char *text, size_t header_bytes, uint64_t cut)
+/* The length of text up to the first line of a step >= cut, or the last without an end. A line
+ * before that which begins with no step is damage: *line is its number, counted from 1; else 0. */
+static size_t kept_bytes(const char *text, size_t size, size_t header_bytes, uint64_t cut,
+                         size_t *line)
 {
-    const char *at = text + header_bytes;
-    for (const char *end; (end = strchr(at, '\n')); at = end + 1) {
-        if (line_step(at) >= cut) break;
+    const char *at = text + header_bytes, *end;
+    size_t number = 1; /* the header's */
+    *line = 0;
+    while ((end = memchr(at, '\n', size - (size_t)(at - text))) != NULL) {
+        uint64_t step = line_step(at);
+        number++;
+        if (step == UINT64_MAX || memchr(at, 0, (size_t)(end - at))) {
+            *line = number;
+            break;
+        }
+        if (step >= cut) break;
+        at = end + 1;
     }
     return (size_t)(at - text);
+}
+
+static bool cut_rows(const rdk_csv *c, const char *text, size_t size, size_t header_bytes,
+                     uint64_t cut, rdk_status *s)
+{
+    size_t line, keep = kept_bytes(text, size, header_bytes, cut, &line);
+    if (line)
+        return rdk_fail(s, RDK_EFORMAT,
+                        "cannot continue %s: line %zu is damaged (mend it, or start a new run with "
+                        "--out)",
+                        c->path, line);
+    return keep == size || rdk_file_replace(c->path, text, keep, s);
+}
+
+static bool continue_missing(rdk_csv *c, const char *directory, const char *name,
+                             const char *header, uint64_t cut, rdk_status *s)
+{
+    if (cut > 0)
+        return rdk_fail(s, RDK_EFORMAT,
+                        "cannot continue %s: it is missing (put it back, or start a new run with "
+                        "--out)",
+                        c->path);
+    rdk_csv_close(c);
+    return rdk_csv_create(c, directory, name, header, s);
 }
 
 bool rdk_csv_continue(rdk_csv *c, const char *directory, const char *name, const char *header,
                       uint64_t cut, rdk_status *s)
 {
     if (!set_path(c, directory, name, s)) return false;
-    if (!rdk_file_exists(c->path)) {
-        rdk_csv_close(c);
-        return rdk_csv_create(c, directory, name, header, s);
-    }
+    if (!rdk_file_exists(c->path)) return continue_missing(c, directory, name, header, cut, s);
     size_t size, n = strlen(header);
     char *text = rdk_file_read(c->path, &size, s);
     if (!text) return false;
@@ -79,10 +111,7 @@ bool rdk_csv_continue(rdk_csv *c, const char *directory, const char *name, const
                       "cannot continue %s: its header is not \"%s\" (start a new "
                       "run with --out)",
                       c->path, header);
-    if (ok) {
-        size_t keep = kept_bytes(text, n + 1, cut);
-        ok = keep == size || rdk_file_replace(c->path, text, keep, s);
-    }
+    ok = ok && cut_rows(c, text, size, n + 1, cut, s);
     rdk_free(text);
     return ok && open_for_append(c, s);
 }

@@ -95,8 +95,9 @@ static void describe(const rdk_trainer *r)
     rdk_text_free(&t);
 }
 
-bool rdk_describe(rdk_config *c, const rdk_run_io *io, rdk_status *s)
+bool rdk_describe(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_status *s)
 {
+    if (c->resume[0] && !rdk_resume_config(c, given, s)) return false;
     rdk_trainer *r = rdk_alloc(1, sizeof *r, s);
     if (!r) return false;
     *r = (rdk_trainer){.config = *c, .io = io, .status = s};
@@ -123,8 +124,9 @@ static void show_sequence(const rdk_task *task, const rdk_batch *b, size_t i, FI
     }
 }
 
-bool rdk_show_batch(rdk_config *c, const rdk_run_io *io, rdk_status *s)
+bool rdk_show_batch(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_status *s)
 {
+    if (c->resume[0] && !rdk_resume_config(c, given, s)) return false;
     enum { SHOWN = 2 };
     rdk_task *task = NULL;
     rdk_batch b = {0};

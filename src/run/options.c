@@ -27,7 +27,7 @@ static const char *const qk_norm_names[] = {"off", "l2", "layer", "rms", NULL};
 static const char *const norm_place_names[] = {"pre", "post", NULL};
 static const char *const norm_names[] = {"layer", "rms", NULL};
 static const char *const position_names[] = {"learned", "sinusoidal", "rope", "none", NULL};
-static const char *const mlp_names[] = {"gelu", "relu", "swiglu", "none", NULL};
+static const char *const mlp_names[] = {"gelu", "relu", "swiglu", "none", "gelu-exact", NULL};
 static const char *const init_names[] = {"unit", "gpt2", "t5", NULL};
 static const char *const tokenizer_names[] = {"char", "byte", NULL};
 static const char *const optimizer_names[] = {"adamw", "sgd", NULL};
@@ -70,7 +70,7 @@ static const rdk_option options[] = {
     {"positions", model, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.positions), "learned",
      .choices = position_names, .value_name = "KIND", .help = "how the model is told positions"},
     {"mlp", model, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.mlp), "gelu", .choices = mlp_names,
-     .value_name = "KIND", .help = "activation of the MLP, or no MLP"},
+     .value_name = "KIND", .help = "activation (gelu: tanh form)"},
     {"bias", model, RDK_OPT_BOOL, RDK_OPT_DEFINES, FIELD(model.bias), "off",
      .help = "biases in linear layers and norms"},
     {"tie", model, RDK_OPT_BOOL, RDK_OPT_DEFINES, FIELD(model.tie), "off",
@@ -86,7 +86,7 @@ static const rdk_option options[] = {
      .auto_rule = "by the task", .value_name = "N", .help = "length of a sequence, see the task"},
     {"vocab", task, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(task.vocab), "auto", 1, MOST_SYMBOLS,
      .auto_rule = "by the task", .value_name = "N", .help = "kinds of symbols, see the task"},
-    {"data", task, RDK_OPT_TEXT, RDK_OPT_DEFINES, FIELD(data), "", .value_name = "PATH",
+    {"data", task, RDK_OPT_TEXT, RDK_OPT_RECORDS, FIELD(data), "", .value_name = "PATH",
      .help = "file to read (--task text)"},
     {"tokenizer", task, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(task.tokenizer), "char",
      .choices = tokenizer_names, .value_name = "KIND",

@@ -16,10 +16,11 @@ static bool texts_equal(const rdk_config *a, const rdk_config *b, const rdk_opti
     return x->data && y->data && strcmp(x->data, y->data) == 0;
 }
 
-/* A run with a constant learning rate may be made longer: no step before the end changes. */
+/* A run with a constant learning rate may be made longer: no step before the end changes. The file
+ * of a text may have moved: what a checkpoint compares is its content. */
 static bool may_change(const rdk_option *o, const rdk_config *old, const rdk_config *now)
 {
-    if (o->scope == RDK_OPT_RUNS) return true;
+    if (o->scope == RDK_OPT_RUNS || strcmp(o->name, "data") == 0) return true;
     return strcmp(o->name, "steps") == 0 && old->optim.schedule == RDK_CONSTANT &&
            now->steps > old->steps;
 }

@@ -124,9 +124,9 @@ static bool load(rdk_task *task, text_file *f, const rdk_task_config *c, rdk_sta
                         task->vocab_option, c->data, task->vocab);
     task->vocab_option = task->vocab;
     rdk_text_add(&task->summary,
-                 "%s: %zu %s, %zu kinds; %zu for training, the last %zu for validation (%zu "
+                 "text: %zu %s, %zu kinds; %zu for training, the last %zu for validation (%zu "
                  "windows); hash %016llx",
-                 c->data, f->size, f->characters.count ? "characters" : "bytes", task->vocab,
+                 f->size, f->characters.count ? "characters" : "bytes", task->vocab,
                  f->train, f->size - f->train, task->eval_windows, (unsigned long long)hash);
     return true;
 }

@@ -267,6 +267,28 @@ START_TEST(changed_data)
 }
 END_TEST
 
+/* The text has moved: with the new place the run goes on as if nothing had happened. */
+START_TEST(moved_data)
+{
+    enum { LETTERS = 1500 };
+    char *dir = program_directory(), text[LETTERS + 1] = "";
+    for (int i = 0; i < LETTERS; i++) text[i] = "abcdefgh \n"[(i * i + i / 7) % 10];
+    program_write(dir, "text", text);
+    static const char *const base[PROGRAM_ARGS] = {
+        "--task", "text", "--seq-len", "8", "--d-model", "8", "--batch", "4", "--steps", "6"};
+    train(dir, base, WITH("--data", "text", "--out", "whole"), 0);
+    train(dir, base, WITH("--data", "text", "--out", "run", "--stop-at", "3"), 0);
+    program_write(dir, "moved", text);
+    file_path old = below(dir, "text");
+    ck_assert_int_eq(unlink(old.text), 0);
+    refused(dir, RESUME, NULL, 1, WITH("text"));
+    train(dir, RESUME, WITH("--data", "moved"), 0);
+    same_file(dir, "whole", "run", "metrics.csv");
+    same_file(dir, "whole", "run", "last.safetensors");
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(one_process_a_run)
 {
     char *dir = program_directory();
@@ -301,5 +323,6 @@ RDK_TEST_MAIN("damaged", {
     ADD_LOOP(tokens_are_counted_beyond_32_bits, 3);
     ADD(a_step_beyond_the_end);
     ADD_LOOP(changed_data, 3);
+    ADD(moved_data);
     ADD(one_process_a_run);
 })

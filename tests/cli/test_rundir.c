@@ -121,6 +121,22 @@ START_TEST(looking_writes_nothing)
 }
 END_TEST
 
+/* With --resume it is that run which is looked at. */
+START_TEST(looking_at_a_run_shows_that_run)
+{
+    char *dir = program_directory();
+    train(dir, TINY, WITH("--steps", "3", "--out", "run"), 0);
+    static const char *const resume[PROGRAM_ARGS] = {"--resume", "run", "--describe"};
+    program_run r = train_and_read(dir, resume, NULL, 0);
+    ck_assert_msg(strstr(r.out, "d-k = 4\n"), "%s", r.out);
+    program_free(&r);
+    static const char *const nowhere[PROGRAM_ARGS] = {"--resume", "nowhere"};
+    refused(dir, nowhere, WITH("--describe"), 1, WITH("nowhere"));
+    refused(dir, nowhere, WITH("--show-batch"), 1, WITH("nowhere"));
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(a_stdout_that_takes_nothing_is_a_failure)
 {
     int full = open("/dev/full", O_WRONLY);
@@ -255,6 +271,7 @@ RDK_TEST_MAIN("rundir", {
     ADD(four_at_the_same_moment);
     ADD(four_into_the_same_directory);
     ADD(looking_writes_nothing);
+    ADD(looking_at_a_run_shows_that_run);
     ADD(a_stdout_that_takes_nothing_is_a_failure);
     ADD(closed_descriptors_reach_no_log);
     ADD(a_file_size_limit_is_named);

@@ -175,7 +175,7 @@ START_TEST(man_page_and_completion)
     program_free(&r);
     r = printed((const char *[]){"--completion", NULL});
     ck_assert_ptr_nonnull(strstr(r.out, "--weight-decay "));
-    ck_assert_ptr_nonnull(strstr(r.out, "--mlp) words=\"gelu relu swiglu none \""));
+    ck_assert_ptr_nonnull(strstr(r.out, "--mlp) words=\"gelu relu swiglu none gelu-exact \""));
     program_free(&r);
 }
 END_TEST

@@ -139,6 +139,7 @@ static void mlp(rdk_model *m, int layer, double *x, double *y)
         double z = h[i];
         if (c->mlp == RDK_MLP_SWIGLU) h[i] = gate[i] / (1 + exp(-gate[i])) * z;
         if (c->mlp == RDK_MLP_RELU) h[i] = z > 0 ? z : 0;
+        if (c->mlp == RDK_MLP_GELU_EXACT) h[i] = z / 2 * (1 + erf(z / sqrt(2)));
         if (c->mlp == RDK_MLP_GELU)
             h[i] = z / 2 * (1 + tanh(0.7978845608028654 * (z + 0.044715 * z * z * z)));
     }

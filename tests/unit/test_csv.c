@@ -92,17 +92,44 @@ START_TEST(a_line_without_its_end_goes)
     put("step,split,loss\n0,train,3\n7,train,2");
     continue_at(100);
     expect("step,split,loss\n0,train,3\n");
-    put("step,split,loss\n0,train,3\nrubbish\n7,train,2\n");
-    continue_at(100);
+    remove_directory();
+}
+END_TEST
+
+static void refused_at(uint64_t cut, const char *word)
+{
+    rdk_csv c;
+    rdk_status s = {0};
+    ck_assert(!rdk_csv_continue(&c, directory, "m.csv", HEADER, cut, &s));
+    ck_assert_int_eq(s.code, RDK_EFORMAT);
+    ck_assert_msg(strstr(s.message, path) && strstr(s.message, word), "%s", s.message);
+    rdk_csv_close(&c);
+}
+
+START_TEST(damage_before_the_cut_is_named)
+{
+    static const char rubbish[] = "step,split,loss\n0,train,3\nrubbish\n7,train,2\n";
+    static const char nul[] = "step,split,loss\n0,train,3\n7,tr\0in,2\n9,train,1\n";
+    rdk_status s = {0};
+    make_directory();
+    put(rubbish);
+    refused_at(100, "line 3");
+    expect(rubbish);
+    ck_assert(rdk_file_replace(path, nul, sizeof nul - 1, &s));
+    refused_at(8, "line 3");
+    /* behind the cut everything goes, damaged or not */
+    put("step,split,loss\n0,train,3\n7,train,2\nrubbish\n");
+    continue_at(7);
     expect("step,split,loss\n0,train,3\n");
     remove_directory();
 }
 END_TEST
 
-START_TEST(a_missing_file_begins_anew)
+START_TEST(a_missing_file_begins_anew_at_step_0_only)
 {
     make_directory();
-    continue_at(3);
+    refused_at(3, "missing");
+    continue_at(0);
     expect("step,split,loss\n");
     remove_directory();
 }
@@ -148,7 +175,8 @@ RDK_TEST_MAIN("csv", {
     ADD(fields_and_lines);
     ADD(rows_from_the_cut_on_go);
     ADD(a_line_without_its_end_goes);
-    ADD(a_missing_file_begins_anew);
+    ADD(damage_before_the_cut_is_named);
+    ADD(a_missing_file_begins_anew_at_step_0_only);
     ADD(another_header_is_refused);
     ADD(a_full_disk_is_named);
 })
