@@ -195,7 +195,7 @@ recipes: ## apply the examples of docs/recipes.md to a copy of the tree, and tes
 	@MAKE='$(MAKE)' tests/recipes.sh
 
 reference: program ## train published configurations and compare (minutes; RDK_SHAKESPEARE=FILE: also the text)
-	@tests/reference/random.sh && tests/reference/sort.sh && tests/reference/text.sh
+	@tests/reference/start.sh && tests/reference/random.sh && tests/reference/sort.sh && tests/reference/text.sh
 
 science: program ## the default run under four scalings, three seeds, with its claims checked
 	@ablations/four-scalings.sh 1 2 3

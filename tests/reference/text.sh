@@ -3,6 +3,7 @@
 # Characters of a text in nanoGPT's CPU configuration: 4 layers, 4 heads, width 128, windows of 64,
 # batch 12, 2000 steps, tied head, no biases, GPT-2 initialisation. Published for tiny Shakespeare:
 # 1.88 on 20 random batches; here the whole validation split is evaluated.
+# GELU in its tanh form; nanoGPT has the exact one (--mlp gelu-exact), which is slower here.
 #     [SEED=N] tests/reference/text.sh FILE [SCALE ...]
 # Without a file it says so and passes.
 set -eu
