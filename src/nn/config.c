@@ -81,12 +81,9 @@ static bool check_choices(const rdk_model_config *c, rdk_status *s)
         const char *option;
         unsigned value, last;
     } choices[] = {
-        {"the architecture", c->arch, RDK_ENCODER},
-        {"--norm-place", c->norm_place, RDK_POST_NORM},
-        {"--norm", c->norm, RDK_RMS_NORM},
-        {"--positions", c->positions, RDK_NO_POSITIONS},
-        {"--mlp", c->mlp, RDK_MLP_GELU_EXACT},
-        {"--init", c->init, RDK_INIT_T5},
+        {"the architecture", c->arch, RDK_ENCODER}, {"--norm-place", c->norm_place, RDK_POST_NORM},
+        {"--norm", c->norm, RDK_RMS_NORM},          {"--positions", c->positions, RDK_NO_POSITIONS},
+        {"--mlp", c->mlp, RDK_MLP_GELU_EXACT},      {"--init", c->init, RDK_INIT_T5},
         {"--qk-norm", c->qk_norm, RDK_QK_RMS},
     };
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)

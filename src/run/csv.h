@@ -16,9 +16,9 @@ typedef struct rdk_csv {
 /* A new file with its header line ("step,loss"); replaces an old one. */
 bool rdk_csv_create(rdk_csv *c, const char *directory, const char *name, const char *header,
                     rdk_status *s);
-/* An old one to go on with, at step `cut`: its header must be the same; lines of a step >= cut, and a last
- * line without its end, are removed. A damaged line before that, or a missing file where cut > 0, is
- * an error that names it. */
+/* An old one to go on with, at step `cut`: its header must be the same; lines of a step >= cut, and
+ * a last line without its end, are removed. A damaged line before that, or a missing file where cut
+ * > 0, is an error that names it. */
 bool rdk_csv_continue(rdk_csv *c, const char *directory, const char *name, const char *header,
                       uint64_t cut, rdk_status *s);
 void rdk_csv_close(rdk_csv *c);

@@ -126,8 +126,8 @@ static bool load(rdk_task *task, text_file *f, const rdk_task_config *c, rdk_sta
     rdk_text_add(&task->summary,
                  "text: %zu %s, %zu kinds; %zu for training, the last %zu for validation (%zu "
                  "windows); hash %016llx",
-                 f->size, f->characters.count ? "characters" : "bytes", task->vocab,
-                 f->train, f->size - f->train, task->eval_windows, (unsigned long long)hash);
+                 f->size, f->characters.count ? "characters" : "bytes", task->vocab, f->train,
+                 f->size - f->train, task->eval_windows, (unsigned long long)hash);
     return true;
 }
 
