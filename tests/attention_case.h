@@ -75,8 +75,8 @@ static inline void case_run(const rdk_kernels *k, attention_case *c)
 {
     case_forward(k, c);
     rdk_real *scratch = case_scratch(c);
-    k->attention_backward(&c->s, c->q, c->k, c->v, c->o, c->dout, c->row_max, c->row_inv, c->dq,
-                          c->dk, c->dv, c->measured, scratch);
+    k->attention_backward(&c->s, c->q, c->k, c->v, c->dout, c->row_max, c->row_inv, c->dq, c->dk,
+                          c->dv, c->measured, scratch);
     rdk_free(scratch);
 }
 

@@ -138,8 +138,9 @@ int rdk_threads(void);
  * *reason says which of them decided. */
 int rdk_threads_available(const char **reason);
 
-double rdk_seconds(void);     /* monotonic clock */
-size_t rdk_peak_memory(void); /* bytes resident at most so far; 0 where unknown */
+double rdk_seconds(void);        /* monotonic clock */
+double rdk_machine_memory(void); /* bytes of memory in this machine; INFINITY where unknown */
+size_t rdk_peak_memory(void);    /* bytes resident at most so far; 0 where unknown */
 
 /* ---- text and files -------------------------------------------------------------------------- */
 

@@ -27,6 +27,8 @@ typedef struct rdk_optim_config {
  */
 double rdk_schedule(const rdk_optim_config *c, uint64_t step, uint64_t steps);
 
+/* The norm of n numbers, in double. */
+double rdk_norm(size_t n, const rdk_real *x);
 /* The norm over all trainable gradients, computed in double (no overflow of finite gradients). */
 double rdk_grad_norm(rdk_model *m);
 /* min(1, clip / norm), 1 where clip is 0 or the norm is 0. */
@@ -43,7 +45,8 @@ void rdk_optimizer_free(rdk_optimizer *o);
  * NULL. */
 void rdk_optimizer_step(rdk_optimizer *o, rdk_model *m, uint64_t step, double lr,
                         double clip_factor, double *update_norm);
-/* The state to save and restore, one buffer of rdk_model_size each: adamw "m", "v"; sgd "m". */
+/* The state to save and restore, one buffer of rdk_model_size each, named by what stands before a
+ * parameter's name in files: "optimizer.m.", for adamw also "optimizer.v.". */
 int rdk_optimizer_state_count(const rdk_optimizer *o);
 const char *rdk_optimizer_state_name(const rdk_optimizer *o, int i);
 rdk_real *rdk_optimizer_state(rdk_optimizer *o, int i);

@@ -4,8 +4,10 @@
  * Invariant: durations come from a clock that never jumps.
  * Read next: number.c. */
 #define _DARWIN_C_SOURCE 1 /* the fields of struct rusage */
+#include <math.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rootdk/base.h>
 
@@ -25,4 +27,13 @@ size_t rdk_peak_memory(void)
 #else
     return (size_t)usage.ru_maxrss * 1024;
 #endif
+}
+
+double rdk_machine_memory(void)
+{
+#if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0) return (double)pages * (double)page;
+#endif
+    return INFINITY;
 }

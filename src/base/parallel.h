@@ -4,11 +4,10 @@
  *
  * Invariant: results never depend on the number of threads. Two shapes of loop keep that:
  * - rows: each element of the result is written by exactly one iteration, whichever thread runs it;
- * - sums: cut into chunks of RDK_CHUNK elements (rdk_chunks(n) of them, whatever the thread count),
- *   each summed into partial[c] by one iteration, then added in index order by one thread.
- * So there is no reduction clause, no atomic and no critical here.
- * A loop inside a parallel loop runs on the thread that meets it.
- * Read next: threads.c. */
+ * - sums: cut into chunks whose bounds do not depend on the thread count (src/kernels/chunks.h),
+ * each summed into partial[c] by one iteration, then added in index order by one thread. So there
+ * is no reduction clause, no atomic and no critical here. A loop inside a parallel loop runs on the
+ * thread that meets it. Read next: threads.c. */
 #ifndef RDK_PARALLEL_H
 #define RDK_PARALLEL_H
 
@@ -57,12 +56,6 @@ static inline int rdk_thread_index(void)
 #else
     return 0;
 #endif
-}
-
-enum { RDK_CHUNK = 4096 };
-static inline size_t rdk_chunks(size_t n)
-{
-    return n / RDK_CHUNK + (n % RDK_CHUNK != 0);
 }
 
 #endif

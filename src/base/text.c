@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
+
 #include <rootdk/base.h>
 
 enum { SMALLEST_ROOM = 256 };
@@ -63,21 +65,6 @@ static void add_string(rdk_text *t, const char *s)
     rdk_text_bytes(t, s, strlen(s));
 }
 
-/* Length of the UTF-8 character at s, or 0 where the bytes are none (RFC 3629, section 4). */
-static size_t utf8_length(const unsigned char *s)
-{
-    if (s[0] < 0x80) return 1;
-    size_t n = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
-    if (s[0] < 0xC2 || s[0] > 0xF4) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    if (s[0] == 0xE0 && s[1] < 0xA0) return 0; /* could be shorter */
-    if (s[0] == 0xED && s[1] > 0x9F) return 0; /* half of a surrogate pair */
-    if (s[0] == 0xF0 && s[1] < 0x90) return 0;
-    if (s[0] == 0xF4 && s[1] > 0x8F) return 0; /* past U+10FFFF */
-    return n;
-}
-
 static void add_control(rdk_text *t, unsigned char c)
 {
     switch (c) {
@@ -100,9 +87,12 @@ void rdk_text_json(rdk_text *t, const char *string)
 {
     static const unsigned char DELETE = 0x7F;
     add_string(t, "\"");
-    for (const unsigned char *s = (const unsigned char *)string; *s;) {
-        size_t n = utf8_length(s);
-        if (n == 0)
+    const unsigned char *s = (const unsigned char *)string;
+    for (size_t left = strlen(string), n; left > 0; s += n, left -= n) {
+        uint32_t code_point;
+        bool valid = (n = rdk_utf8_decode(s, left, &code_point)) > 0;
+        if (!valid) n = 1;
+        if (!valid)
             add_string(t, "\xEF\xBF\xBD");
         else if (*s == '"' || *s == '\\')
             rdk_text_add(t, "\\%c", *s);
@@ -110,7 +100,6 @@ void rdk_text_json(rdk_text *t, const char *string)
             add_control(t, *s);
         else
             rdk_text_bytes(t, s, n);
-        s += n ? n : 1;
     }
     add_string(t, "\"");
 }

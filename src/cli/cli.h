@@ -16,7 +16,6 @@ enum {
     RDK_EXIT_FAILED = 1,
     RDK_EXIT_USAGE = 2,
     RDK_EXIT_DIVERGED = 3,
-    RDK_EXIT_SELF_CHECK = 4,
 };
 /* Says what failed in one line on stderr; the exit status that belongs to it. */
 int rdk_cli_failed(const rdk_status *s);

@@ -155,8 +155,7 @@ void rdk_print_help(FILE *out)
     print_options(out);
     print_scalings(out);
     print_tasks(out);
-    fprintf(out, "\nexit status: 0 done, 1 failed, 2 usage, 3 the run diverged, 4 a self-check "
-                 "failed\n");
+    fprintf(out, "\nexit status: 0 done, 1 failed, 2 usage, 3 the run diverged\n");
 }
 
 bool rdk_print_option(FILE *out, const char *name, rdk_status *s)
@@ -164,6 +163,7 @@ bool rdk_print_option(FILE *out, const char *name, rdk_status *s)
     static const char *const scopes[] = {
         "defines the run: in config.ini and checkpoints, fixed on --resume",
         "decides what is written: in config.ini, fixed on --resume",
+        "says where a thing is: in config.ini, free on --resume, its content must be the same",
         "of this call only: not in config.ini, free on --resume",
     };
     char usage[RDK_USAGE_TEXT], range[RDK_RANGE_TEXT], quoted[RDK_QUOTE_TEXT];

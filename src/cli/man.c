@@ -126,7 +126,7 @@ static const char *const ending[] = {
     "\\fBOMP_WAIT_POLICY\\fR",
     "\\fBpassive\\fR where other processes want the same cores: threads that wait then sleep",
     ".SH \"EXIT STATUS\"",
-    "0 done; 1 failed; 2 usage; 3 the run diverged; 4 a self\\-check failed.",
+    "0 done; 1 failed; 2 usage; 3 the run diverged.",
     NULL,
 };
 

@@ -176,12 +176,10 @@ static void backward_scratch(backward_head *f, rdk_real *scratch)
 }
 
 static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
-                               const rdk_real *v, const rdk_real *o, const rdk_real *dout,
-                               const rdk_real *row_max, const rdk_real *row_inv, rdk_real *dq,
-                               rdk_real *dk, rdk_real *dv, rdk_attention_row *rows,
-                               rdk_real *scratch)
+                               const rdk_real *v, const rdk_real *dout, const rdk_real *row_max,
+                               const rdk_real *row_inv, rdk_real *dq, rdk_real *dk, rdk_real *dv,
+                               rdk_attention_row *rows, rdk_real *scratch)
 {
-    (void)o; /* see the head of this file */
     const size_t room = rdk_attention_scratch(s->len, s->d_k, s->d_v);
     const size_t ld_qk = s->heads * s->d_k, ld_v = s->heads * s->d_v;
     RDK_PARALLEL_FOR_UNEVEN_IF(s->batch * s->heads * s->len * s->len > SERIAL_SCORES)

@@ -10,9 +10,9 @@
 
 enum {
     MAX_CHUNKS = 256,
-    LEAST_CHUNK = RDK_CHUNK, /* elements; a multiple of CHUNK_UNIT: */
-    CHUNK_UNIT = 64,         /* chunks share no cache line */
-    SUMMED_ROWS = 32,        /* rows that one sum in rdk_real takes, before it goes on in double */
+    LEAST_CHUNK = 4096, /* elements; a multiple of CHUNK_UNIT: */
+    CHUNK_UNIT = 64,    /* chunks share no cache line */
+    SUMMED_ROWS = 32,   /* rows that one sum in rdk_real takes, before it goes on in double */
     SERIAL_ELEMENTS = 16 * 1024, /* less work than this is done before a second thread has begun */
 };
 

@@ -109,12 +109,11 @@ typedef struct rdk_kernels {
     void (*attention)(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
                       const rdk_real *v, rdk_real *o, rdk_real *row_max, rdk_real *row_inv,
                       rdk_attention_row *rows, rdk_real *scratch);
-    /* dq, dk, dv +=, any of them may be NULL; o is not read (attention_backward.c says why) */
+    /* dq, dk, dv +=, any of them may be NULL. It needs no o (attention_backward.c says why) */
     void (*attention_backward)(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
-                               const rdk_real *v, const rdk_real *o, const rdk_real *dout,
-                               const rdk_real *row_max, const rdk_real *row_inv, rdk_real *dq,
-                               rdk_real *dk, rdk_real *dv, rdk_attention_row *rows,
-                               rdk_real *scratch);
+                               const rdk_real *v, const rdk_real *dout, const rdk_real *row_max,
+                               const rdk_real *row_inv, rdk_real *dq, rdk_real *dk, rdk_real *dv,
+                               rdk_attention_row *rows, rdk_real *scratch);
 
     /* nll[r] = -log softmax(logits[r])[targets[r]], 0 where ignored (target < 0); best[r] = first
      * argmax; row_max, row_inv: [rows] kept for backward. nll, best may be NULL. Returns the sum of

@@ -6,7 +6,6 @@
  * Read next: params.c. */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "nn/model.h"
 
@@ -134,16 +133,6 @@ static bool check_numbers(const rdk_model_config *c, rdk_status *s)
     return true;
 }
 
-/* Of this machine, or 0 where it does not tell. */
-static double physical_memory(void)
-{
-#if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && page > 0) return (double)pages * (double)page;
-#endif
-    return 0;
-}
-
 static bool check_memory(const rdk_model_config *c, rdk_status *s)
 {
     size_t n_params, size, table = 0, all;
@@ -155,8 +144,8 @@ static bool check_memory(const rdk_model_config *c, rdk_status *s)
         return rdk_fail(s, RDK_ENOMEM,
                         "a model of this size cannot be addressed (lower --layers, "
                         "--d-model, --d-ff, --d-k or --vocab)");
-    double memory = physical_memory();
-    if (memory > 0 && (double)all > memory)
+    double memory = rdk_machine_memory();
+    if ((double)all > memory)
         return rdk_fail(s, RDK_ENOMEM,
                         "the model needs %.0f GB for its parameters and their "
                         "gradients, this machine has %.0f GB (lower --layers, --d-model, --d-ff, "

@@ -6,6 +6,7 @@
  * further parts, start from the same matrices. Read next: scaling.c (query_shrink). */
 #include <math.h>
 
+#include "base/hash.h"
 #include "nn/model.h"
 
 static const double GPT2_STD = 0.02;
@@ -67,10 +68,9 @@ double rdk_init_std(const rdk_model_config *c, rdk_role role)
  * every name there can be. */
 uint64_t rdk_nn_name_index(const char *name)
 {
-    const uint64_t basis = 0xcbf29ce484222325, prime = 0x100000001b3;
     const int bits = 44;
-    uint64_t h = basis;
-    for (; *name; name++) h = (h ^ (unsigned char)*name) * prime;
+    uint64_t h = RDK_HASH_START;
+    for (; *name; name++) h = rdk_hash_add(h, (unsigned char)*name);
     return (h ^ h >> bits) & (((uint64_t)1 << bits) - 1);
 }
 

@@ -36,7 +36,6 @@ static rdk_real *scratch(rdk_tape *t, const rdk_attention_shape *s)
 static void attention_backward(rdk_tape *t, const rdk_node *n)
 {
     const attention_saved *s = n->saved;
-    const rdk_tensor *y = n->out;
     rdk_real *dq = rdk_grad(t, n->in[0]);
     rdk_real *dk = rdk_grad(t, n->in[1]);
     rdk_real *dv = rdk_grad(t, n->in[2]);
@@ -44,8 +43,8 @@ static void attention_backward(rdk_tape *t, const rdk_node *n)
     rdk_real *work = scratch(t, &s->shape);
     if (work) {
         rdk_kernels_get()->attention_backward(&s->shape, n->in[0]->data, n->in[1]->data,
-                                              n->in[2]->data, y->data, y->grad, s->row_max,
-                                              s->row_inv, dq, dk, dv, s->rows, work);
+                                              n->in[2]->data, n->out->grad, s->row_max, s->row_inv,
+                                              dq, dk, dv, s->rows, work);
     }
     rdk_arena_release(rdk_tape_arena(t), mark);
 }

@@ -10,6 +10,11 @@
 
 #include "kernels/kernels.h"
 
+double rdk_norm(size_t n, const rdk_real *x)
+{
+    return sqrt(rdk_kernels_get()->sum_squares(n, x));
+}
+
 double rdk_grad_norm(rdk_model *m)
 {
     const rdk_kernels *kernels = rdk_kernels_get();

@@ -118,7 +118,7 @@ int rdk_optimizer_state_count(const rdk_optimizer *o)
 
 const char *rdk_optimizer_state_name(const rdk_optimizer *o, int i)
 {
-    return i < 0 || i >= o->n_states ? NULL : i == 0 ? "m" : "v";
+    return i < 0 || i >= o->n_states ? NULL : i == 0 ? "optimizer.m." : "optimizer.v.";
 }
 
 rdk_real *rdk_optimizer_state(rdk_optimizer *o, int i)

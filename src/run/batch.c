@@ -67,9 +67,9 @@ uint64_t rdk_batch_counted(const rdk_batch *b)
     return counted;
 }
 
-rdk_pass rdk_batch_score(const rdk_batch *b)
+rdk_score rdk_batch_score(const rdk_batch *b)
 {
-    rdk_pass p = {0};
+    rdk_score p = {0};
     uint64_t right = 0, sequences = 0, whole = 0;
     for (size_t i = 0; i < b->n; i++) {
         uint64_t counted = 0, hits = 0;

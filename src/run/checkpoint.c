@@ -26,9 +26,6 @@ static const char *const KEYS[] = {
 };
 enum { N_KEYS = sizeof KEYS / sizeof *KEYS };
 
-/* Before the name of a parameter: its weights, then its moments in the optimizer's order. */
-static const char *const PREFIX[] = {"", "optimizer.m.", "optimizer.v."};
-
 /* The tensors of a checkpoint: the weights, then each moment of each. Returns a new array. */
 static rdk_saved_tensor *list_tensors(rdk_trainer *r, size_t *n)
 {
@@ -40,7 +37,7 @@ static rdk_saved_tensor *list_tensors(rdk_trainer *r, size_t *n)
         const rdk_param *p = rdk_model_param(r->model, i % params);
         int state = (int)(i / params) - 1;
         list[i] = (rdk_saved_tensor){
-            .prefix = PREFIX[state + 1],
+            .prefix = state < 0 ? "" : rdk_optimizer_state_name(r->optimizer, state),
             .name = p->name,
             .n_dims = p->tensor.n_dims,
             .dim = p->tensor.dim,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const uint64_t START = 0xcbf29ce484222325, PRIME = 0x100000001b3;
+#include "base/hash.h"
 
 static char *as_text(uint64_t sum, char buf[RDK_CHECKSUM_TEXT])
 {
@@ -17,14 +17,14 @@ static char *as_text(uint64_t sum, char buf[RDK_CHECKSUM_TEXT])
 /* With its NUL, so that "ab", "c" and "a", "bc" differ. */
 static uint64_t add_string(uint64_t sum, const char *text)
 {
-    do sum = (sum ^ (unsigned char)*text) * PRIME;
+    do sum = rdk_hash_add(sum, (unsigned char)*text);
     while (*text++);
     return sum;
 }
 
 char *rdk_checksum_words(size_t n, const rdk_saved_word *words, char buf[RDK_CHECKSUM_TEXT])
 {
-    uint64_t sum = START;
+    uint64_t sum = RDK_HASH_START;
     for (size_t i = 0; i < n; i++) sum = add_string(add_string(sum, words[i].key), words[i].value);
     return as_text(sum, buf);
 }
@@ -45,14 +45,14 @@ static uint64_t add_tensor(uint64_t sum, const rdk_saved_tensor *t)
     for (size_t k = 0; k < n; k++) {
         uint64_t bits = bits_of(t->data[k]);
         for (size_t byte = 0; byte < sizeof(rdk_real); byte++, bits >>= 8)
-            sum = (sum ^ (bits & 0xFF)) * PRIME;
+            sum = rdk_hash_add(sum, bits & 0xFF);
     }
     return sum;
 }
 
 char *rdk_checksum_tensors(size_t n, const rdk_saved_tensor *tensors, char buf[RDK_CHECKSUM_TEXT])
 {
-    uint64_t sum = START;
+    uint64_t sum = RDK_HASH_START;
     for (size_t i = 0; i < n; i++) sum = add_tensor(sum, &tensors[i]);
     return as_text(sum, buf);
 }

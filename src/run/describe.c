@@ -90,7 +90,7 @@ static void describe(const rdk_trainer *r)
     cost_lines(r, out);
     decay_line(r, out);
     t.size = 0;
-    rdk_config_write(&r->config, RDK_OPT_RECORDS, &t);
+    rdk_config_write(&r->config, RDK_OPT_FINDS, &t);
     fprintf(out, "\n%s", t.data ? t.data : "");
     rdk_text_free(&t);
 }

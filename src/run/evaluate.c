@@ -21,17 +21,17 @@ static bool forward(rdk_trainer *r)
     return rdk_fail(r->status, failed->code, "%s", failed->message);
 }
 
-bool rdk_evaluate(rdk_trainer *r, rdk_pass *pass)
+bool rdk_evaluate(rdk_trainer *r, rdk_score *pass)
 {
     const rdk_config *c = &r->config;
     rdk_batch *b = &r->eval_batch;
     double loss = 0, right = 0, whole = 0;
-    *pass = (rdk_pass){0};
+    *pass = (rdk_score){0};
     for (size_t first = 0; first < c->eval_size; first += b->n) {
         size_t n = c->eval_size - first < b->n ? c->eval_size - first : b->n;
         rdk_batch_eval(b, r->task, c->seed, first, n);
         if (!forward(r)) return false;
-        rdk_pass p = rdk_batch_score(b);
+        rdk_score p = rdk_batch_score(b);
         loss += p.loss * (double)p.counted;
         right += p.accuracy * (double)p.counted;
         whole += p.sequence_accuracy * (double)n;

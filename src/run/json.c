@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 rdk_json rdk_json_open(const char *text, size_t size)
 {
     return (rdk_json){.at = text, .start = text, .end = text + size};
@@ -75,14 +77,10 @@ static bool hex4(rdk_json *j, uint32_t *code)
     return true;
 }
 
-static void add_utf8(rdk_text *out, uint32_t c)
+static void add_utf8(rdk_text *out, uint32_t code_point)
 {
-    char b[4];
-    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const unsigned char lead[] = {0, 0, 0xC0, 0xE0, 0xF0};
-    for (size_t i = n - 1; i > 0; i--, c >>= 6) b[i] = (char)(0x80 | (c & 0x3F));
-    b[0] = (char)(lead[n] | c);
-    rdk_text_bytes(out, b, n);
+    char bytes[RDK_UTF8_MAX];
+    rdk_text_bytes(out, bytes, rdk_utf8_encode(code_point, bytes));
 }
 
 static bool unicode_escape(rdk_json *j, rdk_text *out)

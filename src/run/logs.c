@@ -62,7 +62,7 @@ static void exact_if(const row *w, const char *name, bool there, double x)
 static void metrics_row(const row *w, const rdk_trainer *r, bool train,
                         const rdk_step_report *report)
 {
-    const rdk_pass *pass = &report->pass;
+    const rdk_score *pass = &report->pass;
     whole(w, "step", r->step);
     word(w, "split", train ? "train" : "eval");
     real(w, "loss", pass->loss);
@@ -185,7 +185,7 @@ bool rdk_logs_train_row(rdk_trainer *r, const rdk_step_report *report)
     return rdk_csv_end(&r->metrics, r->status);
 }
 
-bool rdk_logs_eval_row(rdk_trainer *r, const rdk_pass *pass)
+bool rdk_logs_eval_row(rdk_trainer *r, const rdk_score *pass)
 {
     metrics_row(&(row){.file = &r->metrics}, r, false, &(rdk_step_report){.pass = *pass});
     return rdk_csv_end(&r->metrics, r->status);
@@ -203,19 +203,12 @@ bool rdk_logs_attention_rows(rdk_trainer *r)
     return true;
 }
 
-static double norm_of(const rdk_real *x, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
-    return sqrt(sum);
-}
-
 void rdk_logs_keep_norms(rdk_trainer *r)
 {
     for (size_t i = 0; i < rdk_model_param_count(r->model); i++) {
         const rdk_tensor *p = &rdk_model_param(r->model, i)->tensor;
-        r->grad_norm[i] = norm_of(p->grad, rdk_size(p));
-        r->weight_norm[i] = norm_of(p->data, rdk_size(p));
+        r->grad_norm[i] = rdk_norm(rdk_size(p), p->grad);
+        r->weight_norm[i] = rdk_norm(rdk_size(p), p->data);
     }
 }
 

@@ -124,18 +124,17 @@ rdk_head_figures rdk_measure_mean(const rdk_measure *m, int layer)
 
 static double gradient_norm(const rdk_trainer *r, rdk_role role, int layer)
 {
-    const rdk_param *p = rdk_model_role(r->model, role, layer);
-    double sum = 0;
-    for (size_t i = 0; i < rdk_size(&p->tensor); i++)
-        sum += (double)p->tensor.grad[i] * (double)p->tensor.grad[i];
-    return sqrt(sum);
+    const rdk_tensor *w = &rdk_model_role(r->model, role, layer)->tensor;
+    return rdk_norm(rdk_size(w), w->grad);
 }
 
 double rdk_measure_query_value_ratio(const rdk_trainer *r)
 {
     int layers = (int)r->config.model.layers;
     double sum = 0;
-    for (int l = 0; l < layers; l++)
-        sum += gradient_norm(r, RDK_ROLE_WQ, l) / gradient_norm(r, RDK_ROLE_WV, l);
+    for (int l = 0; l < layers; l++) {
+        double value = gradient_norm(r, RDK_ROLE_WV, l);
+        sum += value > 0 ? gradient_norm(r, RDK_ROLE_WQ, l) / value : NAN;
+    }
     return sum / layers;
 }

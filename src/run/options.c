@@ -86,7 +86,7 @@ static const rdk_option options[] = {
      .auto_rule = "by the task", .value_name = "N", .help = "length of a sequence, see the task"},
     {"vocab", task, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(task.vocab), "auto", 1, MOST_SYMBOLS,
      .auto_rule = "by the task", .value_name = "N", .help = "kinds of symbols, see the task"},
-    {"data", task, RDK_OPT_TEXT, RDK_OPT_RECORDS, FIELD(data), "", .value_name = "PATH",
+    {"data", task, RDK_OPT_TEXT, RDK_OPT_FINDS, FIELD(data), "", .value_name = "PATH",
      .help = "file to read (--task text)"},
     {"tokenizer", task, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(task.tokenizer), "char",
      .choices = tokenizer_names, .value_name = "KIND",

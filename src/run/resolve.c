@@ -7,7 +7,6 @@
  * resolved configuration changes nothing and config.ini, read back, is the same run.
  * Read next: setup.c, what is made from it. */
 #include <math.h>
-#include <unistd.h>
 
 #include <rootdk/run.h>
 
@@ -50,7 +49,9 @@ static rdk_qk_norm usual_qk_norm(const rdk_model_config *m)
 
 static double usual_qk_gain(const rdk_model_config *m)
 {
-    return m->qk_norm == RDK_QK_L2 ? sqrt((double)m->d_k) : 1;
+    rdk_model_config by_rule = *m;
+    by_rule.qk_gain = 0;
+    return rdk_config_qk_gain(&by_rule);
 }
 
 static void resolve_qk_norm(rdk_model_config *m)
@@ -126,20 +127,10 @@ static double least_memory(const rdk_config *c)
                                               tokens * activation_count(&c->model));
 }
 
-/* Bytes of memory in this machine; INFINITY where unknown. */
-static double machine_memory(void)
-{
-#ifdef _SC_PHYS_PAGES
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && page > 0) return (double)pages * (double)page;
-#endif
-    return INFINITY;
-}
-
 static bool check_size(const rdk_config *c, rdk_status *s)
 {
     static const double gigabyte = 1e9;
-    double needed = least_memory(c), there = machine_memory();
+    double needed = least_memory(c), there = rdk_machine_memory();
     size_t sequences, tokens;
     bool countable = rdk_size_mul(c->batch, c->accum, &sequences) &&
                      rdk_size_mul(sequences, c->model.max_len, &tokens) &&

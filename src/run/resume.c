@@ -20,7 +20,7 @@ static bool texts_equal(const rdk_config *a, const rdk_config *b, const rdk_opti
  * of a text may have moved: what a checkpoint compares is its content. */
 static bool may_change(const rdk_option *o, const rdk_config *old, const rdk_config *now)
 {
-    if (o->scope == RDK_OPT_RUNS || strcmp(o->name, "data") == 0) return true;
+    if (o->scope >= RDK_OPT_FINDS) return true;
     return strcmp(o->name, "steps") == 0 && old->optim.schedule == RDK_CONSTANT &&
            now->steps > old->steps;
 }

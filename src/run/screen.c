@@ -107,7 +107,7 @@ void rdk_screen_row(const rdk_trainer *r, const rdk_step_report *p)
     fflush(r->io->out);
 }
 
-void rdk_screen_eval(const rdk_trainer *r, const rdk_pass *p)
+void rdk_screen_eval(const rdk_trainer *r, const rdk_score *p)
 {
     if (!r->io->out || r->config.quiet) return;
     rdk_screen_progress_clear(r);

@@ -80,7 +80,7 @@ bool rdk_step_gradients(rdk_trainer *r, bool measuring, rdk_step_report *report)
     rdk_model_zero_grad(r->model);
     for (size_t micro = 0; micro < c->accum; micro++) {
         if (!micro_batch(r, micro, denominator, measuring)) {
-            report->pass = (rdk_pass){
+            report->pass = (rdk_score){
                 .loss = NAN, .accuracy = NAN, .sequence_accuracy = NAN, .counted = counted};
             report->grad_norm = report->clip_factor = NAN;
             return false;

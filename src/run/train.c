@@ -156,7 +156,7 @@ static bool open_files(rdk_trainer *r)
     const rdk_config *c = &r->config;
     char path[RDK_PATH_TEXT + 64];
     rdk_text ini = {0};
-    rdk_config_write(c, RDK_OPT_RECORDS, &ini);
+    rdk_config_write(c, RDK_OPT_FINDS, &ini);
     bool ok = rdk_text_ok(&ini, r->status) &&
               rdk_file_replace(rdk_rundir_file(&r->directory, "config.ini", path), ini.data,
                                ini.size, r->status);

@@ -21,18 +21,18 @@ typedef struct rdk_batch {
 } rdk_batch;
 
 /* Averages over the counted targets of a pass. */
-typedef struct rdk_pass {
+typedef struct rdk_score {
     double loss, accuracy, sequence_accuracy;
     uint64_t counted; /* targets */
     uint64_t tokens;  /* inputs, padding left out */
-} rdk_pass;
+} rdk_score;
 
 /* Where the statistics of attention of one whole step are kept; see measure.c. */
 typedef struct rdk_measure rdk_measure;
 
 /* What is seen at a step, before its update. */
 typedef struct rdk_step_report {
-    rdk_pass pass;
+    rdk_score pass;
     double lr, grad_norm, clip_factor;
     double score_absmax; /* over all layers and heads; NAN where not measured */
 } rdk_step_report;
@@ -83,7 +83,7 @@ void rdk_batch_train(rdk_batch *b, const rdk_task *task, uint64_t seed, uint64_t
 void rdk_batch_eval(rdk_batch *b, const rdk_task *task, uint64_t seed, uint64_t first, size_t n);
 uint64_t rdk_batch_counted(const rdk_batch *b);
 /* From nll and best. No counted target: loss and accuracies 0. */
-rdk_pass rdk_batch_score(const rdk_batch *b);
+rdk_score rdk_batch_score(const rdk_batch *b);
 
 /* ---- step.c ---------------------------------------------------------------------------------- */
 
@@ -95,7 +95,7 @@ void rdk_step_update(rdk_trainer *r, const rdk_step_report *report);
 
 /* ---- evaluate.c ------------------------------------------------------------------------------ */
 
-bool rdk_evaluate(rdk_trainer *r, rdk_pass *pass);
+bool rdk_evaluate(rdk_trainer *r, rdk_score *pass);
 
 /* ---- measure.c ------------------------------------------------------------------------------- */
 
@@ -111,7 +111,7 @@ double rdk_measure_score_absmax(const rdk_measure *m);
 /* Means over heads, for the table and the words: of all layers, or one. */
 enum { RDK_ALL_LAYERS = -1 };
 rdk_head_figures rdk_measure_mean(const rdk_measure *m, int layer);
-/* |dW_Q| / |dW_V|, mean over layers, of the gradients in the model. */
+/* |dW_Q| / |dW_V|, mean over layers, of the gradients in the model; NAN where a W_V has none. */
 double rdk_measure_query_value_ratio(const rdk_trainer *r);
 
 /* ---- logs.c: rows of the run's files --------------------------------------------------------- */
@@ -121,7 +121,7 @@ void rdk_logs_close(rdk_trainer *r);
 /* All rows written so far are on the disk. */
 bool rdk_logs_sync(rdk_trainer *r);
 bool rdk_logs_train_row(rdk_trainer *r, const rdk_step_report *report);
-bool rdk_logs_eval_row(rdk_trainer *r, const rdk_pass *pass);
+bool rdk_logs_eval_row(rdk_trainer *r, const rdk_score *pass);
 bool rdk_logs_attention_rows(rdk_trainer *r);
 /* Keeps the norms of gradients and weights before the update; then, after it, the rows of that
  * step. updated: r->update_norm belongs to it; false at the last step, which has no update. */
@@ -134,7 +134,7 @@ bool rdk_logs_timing_row(rdk_trainer *r);
 typedef struct rdk_finals {
     bool known;
     rdk_step_report first, last;
-    rdk_pass held_out;
+    rdk_score held_out;
     rdk_head_figures attention_first, attention_last;
     double ratio_first, ratio_last; /* |dW_Q| / |dW_V| */
     bool have_first;                /* false where this call resumed past step 0 */
@@ -178,7 +178,7 @@ void rdk_screen_complete(const rdk_trainer *r);
 /* Predicted beside measured, at step 0, and the heading of the table. */
 void rdk_screen_start(const rdk_trainer *r, bool measured);
 void rdk_screen_row(const rdk_trainer *r, const rdk_step_report *report);
-void rdk_screen_eval(const rdk_trainer *r, const rdk_pass *pass);
+void rdk_screen_eval(const rdk_trainer *r, const rdk_score *pass);
 void rdk_screen_progress(rdk_trainer *r);
 void rdk_screen_progress_clear(const rdk_trainer *r);
 void rdk_screen_resume_hint(const rdk_trainer *r, const char *why);

@@ -78,6 +78,10 @@ static void gradient_sentence(const rdk_trainer *r, const rdk_finals *f)
 {
     FILE *out = r->io->out;
     if (!f->have_first) return;
+    if (!isfinite(f->ratio_first) || !isfinite(f->ratio_last)) {
+        fprintf(out, "         |gW_Q|/|gW_V| is undefined: a W_V got no gradient.\n");
+        return;
+    }
     fprintf(out,
             "         |gW_Q|/|gW_V| went from %.3g to %.3g (it carries the factor c); at the start "
             "the top 5%% of rows held %.0f%% of the squared gradient at the scores.\n",

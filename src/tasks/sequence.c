@@ -5,6 +5,7 @@
  * no training step of any seed ever shows what evaluation asks. A draw on the wrong side is drawn
  * again from the same cursor, which keeps the result a pure function of stream and index.
  * Read next: recall.c. */
+#include "base/hash.h"
 #include "task.h"
 
 /* The check at open: within so many draws each side must have come up so often. A side with less
@@ -17,8 +18,8 @@ enum { PROBE_STEP = 1 };
  * FNV alone depend on nothing but the low bits of the symbols, and the split uses the low bits. */
 static uint64_t symbols_hash(const int32_t *symbols, size_t n)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < n; i++) h = (h ^ (uint32_t)symbols[i]) * 0x100000001b3u;
+    uint64_t h = RDK_HASH_START;
+    for (size_t i = 0; i < n; i++) h = rdk_hash_add(h, (uint32_t)symbols[i]);
     h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
     h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
     return h ^ (h >> 33);

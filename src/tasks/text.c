@@ -10,6 +10,7 @@
  *
  * Invariant: target[i] = input[i + 1] wherever both are real.
  * Read next: text_vocab.c for what a character is. */
+#include "base/hash.h"
 #include "text_vocab.h"
 
 #include <math.h>
@@ -62,8 +63,8 @@ static bool number_characters(text_file *f, rdk_status *s)
 /* FNV-1a, 64 bits: enough to tell whether two runs read the same file. */
 static uint64_t file_hash(const uint8_t *bytes, size_t n)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < n; i++) h = (h ^ bytes[i]) * 0x100000001b3u;
+    uint64_t h = RDK_HASH_START;
+    for (size_t i = 0; i < n; i++) h = rdk_hash_add(h, bytes[i]);
     return h;
 }
 

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Characters of a text: UTF-8 in and out, and the numbering of those that a file holds.
+ * Characters of a text: their printable forms, and the numbering of those that a file holds.
  * Read next: text_vocab.c. */
 #ifndef RDK_TEXT_VOCAB_H
 #define RDK_TEXT_VOCAB_H
 
+#include "base/utf8.h"
 #include "task.h"
-
-enum { RDK_UTF8_MAX = 4, RDK_CODE_POINTS = 0x110000 };
-
-/* Reads one code point. Returns the bytes it takes, 0 where they are no valid UTF-8 (overlong,
- * surrogate, above U+10FFFF, cut off). n >= 1. */
-size_t rdk_utf8_decode(const uint8_t *bytes, size_t n, uint32_t *code_point);
-/* Writes one code point, returns its bytes. */
-size_t rdk_utf8_encode(uint32_t code_point, char out[RDK_UTF8_MAX]);
 
 /* A code point, or a byte that is none, as something to print on one line: "a", "\n", "\\",
  * "\u{feff}", "\xff". */

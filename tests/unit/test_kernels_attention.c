@@ -246,7 +246,7 @@ START_TEST(gradients_are_added_and_optional)
     for (int skip = 0; skip < 3; skip++) {
         rdk_real *dq = normals(c.n_qk, 0, 1, 9), *dk = copy_of(dq, c.n_qk), *dv = array(c.n_v);
         rdk_real *was = copy_of(dq, c.n_qk), *scratch = case_scratch(&d);
-        k->attention_backward(&d.s, d.q, d.k, d.v, d.o, d.dout, d.row_max, d.row_inv,
+        k->attention_backward(&d.s, d.q, d.k, d.v, d.dout, d.row_max, d.row_inv,
                               skip == 0 ? NULL : dq, skip == 1 ? NULL : dk, skip == 2 ? NULL : dv,
                               NULL, scratch);
         for (size_t i = 0; i < c.n_qk; i++) {

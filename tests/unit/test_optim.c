@@ -319,8 +319,8 @@ START_TEST(state_carries_over)
     }
     ck_assert_mem_eq(rdk_model_values(a), rdk_model_values(b), bytes);
     ck_assert_int_eq(rdk_optimizer_state_count(whole), _i ? 1 : 2);
-    ck_assert_str_eq(rdk_optimizer_state_name(whole, 0), "m");
-    if (!_i) ck_assert_str_eq(rdk_optimizer_state_name(whole, 1), "v");
+    ck_assert_str_eq(rdk_optimizer_state_name(whole, 0), "optimizer.m.");
+    if (!_i) ck_assert_str_eq(rdk_optimizer_state_name(whole, 1), "optimizer.v.");
     ck_assert_ptr_null(rdk_optimizer_state(whole, 2));
     rdk_optimizer_free(whole);
     rdk_optimizer_free(first);

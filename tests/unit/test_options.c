@@ -354,7 +354,7 @@ START_TEST(scopes_decide_what_is_written)
 {
     rdk_text t = {0};
     rdk_config_init(&config);
-    rdk_config_write(&config, RDK_OPT_RECORDS, &t);
+    rdk_config_write(&config, RDK_OPT_FINDS, &t);
     ck_assert_ptr_nonnull(strstr(t.data, "\nlr = 0.001\n"));
     ck_assert_ptr_nonnull(strstr(t.data, "\nlog-every = "));
     ck_assert_ptr_nonnull(strstr(t.data, "# training\n"));
