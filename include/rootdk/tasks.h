@@ -38,6 +38,7 @@ size_t rdk_task_length(const rdk_task *task);       /* --seq-len as resolved */
 size_t rdk_task_vocab_option(const rdk_task *task); /* --vocab as resolved */
 size_t rdk_task_vocab(const rdk_task *task);        /* V: token ids are 0..V-1 */
 size_t rdk_task_tokens(const rdk_task *task);       /* T: tokens of a sequence */
+size_t rdk_task_width(const rdk_task *task);        /* what --d-model is where nobody says */
 /* Loss of a model that knows nothing but the task's form (uniform over the possible answers), the
  * least any model can reach (the floor; 0 for tasks that can be solved), in nats; and accuracy at
  * chance. NAN where unknown. */

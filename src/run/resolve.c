@@ -12,7 +12,6 @@
 
 enum {
     USUAL_HEADS = 2,
-    USUAL_D_MODEL = 64,
     USUAL_D_K = 64,
     FF_PER_D_MODEL = 4,
     ENDLESS_EVAL_SIZE = 1024, /* sequences, where the task has no split of its own */
@@ -32,10 +31,10 @@ static bool resolve_d_k(rdk_model_config *m, bool usual, rdk_status *s)
                     m->d_model, m->heads, m->d_model, m->heads);
 }
 
-static bool resolve_sizes(rdk_model_config *m, rdk_status *s)
+static bool resolve_sizes(rdk_model_config *m, const rdk_task *task, rdk_status *s)
 {
     bool usual = !m->d_model && !m->heads;
-    if (!m->d_model) m->d_model = USUAL_D_MODEL;
+    if (!m->d_model) m->d_model = rdk_task_width(task);
     if (!m->heads) m->heads = USUAL_HEADS;
     if (!m->d_ff) m->d_ff = FF_PER_D_MODEL * m->d_model;
     return resolve_d_k(m, usual, s);
@@ -147,7 +146,7 @@ static bool check_size(const rdk_config *c, rdk_status *s)
 bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s)
 {
     resolve_task(c, task);
-    if (!resolve_sizes(&c->model, s)) return false;
+    if (!resolve_sizes(&c->model, task, s)) return false;
     resolve_qk_norm(&c->model);
     return check_training(c, s) && check_size(c, s);
 }

@@ -102,6 +102,12 @@ size_t rdk_task_tokens(const rdk_task *task)
     return task->tokens;
 }
 
+size_t rdk_task_width(const rdk_task *task)
+{
+    enum { USUAL_WIDTH = 64 };
+    return task->type->width ? task->type->width : USUAL_WIDTH;
+}
+
 double rdk_task_chance_loss(const rdk_task *task)
 {
     return task->chance_loss;

@@ -25,6 +25,7 @@ typedef struct rdk_task_type {
     bool decoder_only;            /* targets stand in the input one place on: encoders see them */
     bool whole_sequences;         /* every answer can be known, so whole sequences can be right */
     bool reads_data;              /* wants --data */
+    size_t width;                 /* default of --d-model; 0: the usual one */
 
     /* task->length and task->vocab_option are set and in range; sets vocab, tokens, chance, ...,
      * and checks what involves both, or the data. */
