@@ -188,6 +188,19 @@ $(B)/examples/%: examples/%.c $(LIB)
 examples: $(EXAMPLES) ## build and run the programs of docs/embedding.md
 	@for program in $(EXAMPLES); do echo "== $$program"; $$program || exit 1; done
 
+# ---- speed --------------------------------------------------------------------------------------
+# The limits of the machine are measured by what its compiler can make of it; all else is the library.
+
+BENCHES := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
+.PHONY: bench bench-programs
+bench-programs: $(BENCHES)
+$(B)/bench/peak: NATIVE = -march=native
+$(B)/bench/%: bench/%.c bench/bench.h $(LIB)
+	$(call LINK,$(CFLAGS_ALL) $(NATIVE) $< $(LIB) $(LINK_FLAGS))
+
+bench: bench-programs ## measure kernels and whole steps beside the machine's limits (and PyTorch, where it is)
+	@bench/run.sh
+
 # ---- longer checks --------------------------------------------------------------------------------
 
 .PHONY: reference science recipes

@@ -30,8 +30,9 @@ enum { RDK_MAX_DIMS = 6 };
 /* An n-dimensional array. A dimension may be 0 (then there is no element).
  * Made on a tape it lives there until rdk_tape_reset; a parameter is owned by its model.
  *
- * grad: NULL until the first gradient arrives in backward (it is made, zeroed, at that moment);
- * a parameter's grad stands from the start and is added to. Ops reach it with rdk_grad only. */
+ * grad: NULL until the first gradient arrives in backward (it is made at that moment);
+ * a parameter's grad stands from the start and is added to. Ops reach it with rdk_grad or
+ * rdk_grad_unless_new only. */
 typedef struct rdk_tensor {
     rdk_real *data;
     rdk_real *grad;
@@ -125,6 +126,10 @@ bool rdk_tape_would_record(const rdk_tape *t, int n_in, rdk_tensor *const *in);
 /* x's gradient to add into, made and zeroed at the first touch; NULL where x (may be NULL) needs
  * none, or without memory (the tape then has failed). */
 rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x);
+/* The same for an op that can write as well as add, without zeroing first: where *add is false the
+ * gradient was made just now and holds nothing, and the op must write all of it before anything
+ * else asks for it (its other inputs may be the same tensor). */
+rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add);
 /* Memory on the tape, not zeroed; and scratch that ends with the call (mark and release). */
 void *rdk_tape_alloc(rdk_tape *t, size_t count, size_t size);
 rdk_arena *rdk_tape_arena(rdk_tape *t);

@@ -8,18 +8,25 @@
 
 #include <string.h>
 
-rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x)
+rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add)
 {
+    *add = true;
     if (!x || !x->needs_grad) return NULL;
     rdk_tensor *root = rdk_tensor_root(x);
     if (!root->grad) {
-        size_t size = rdk_size(root);
-        root->grad = rdk_tape_alloc(t, size, sizeof *root->grad);
-        if (!root->grad) return NULL;
-        if (size > 0) memset(root->grad, 0, size * sizeof *root->grad);
+        root->grad = rdk_tape_alloc(t, rdk_size(root), sizeof *root->grad);
+        *add = false;
     }
     x->grad = root->grad;
     return root->grad;
+}
+
+rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x)
+{
+    bool add;
+    rdk_real *grad = rdk_grad_unless_new(t, x, &add);
+    if (grad && !add && rdk_size(x) > 0) memset(grad, 0, rdk_size(x) * sizeof *grad);
+    return grad;
 }
 
 /* The node that made y, searched from the end (it is the last one nearly always). */

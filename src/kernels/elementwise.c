@@ -161,55 +161,56 @@ static void map(rdk_map f, size_t n, const rdk_real *x, rdk_real *y)
 }
 
 static inline void slope_range(vreal (*f)(vreal, vreal, vreal), size_t n, const rdk_real *x,
-                               const rdk_real *y, const rdk_real *dy, rdk_real *dx)
+                               const rdk_real *y, const rdk_real *dy, rdk_real *dx, bool add)
 {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES) {
-        v_store(dx + i, v_load(dx + i) + f(v_load(x + i), v_load(y + i), v_load(dy + i)));
+        vreal slope = f(v_load(x + i), v_load(y + i), v_load(dy + i));
+        v_store(dx + i, add ? v_load(dx + i) + slope : slope);
     }
     if (i < n) {
         size_t rest = n - i;
         vreal slope = f(v_load_n(x + i, rest), v_load_n(y + i, rest), v_load_n(dy + i, rest));
-        v_store_n(dx + i, rest, v_load_n(dx + i, rest) + slope);
+        v_store_n(dx + i, rest, add ? v_load_n(dx + i, rest) + slope : slope);
     }
 }
 
 static void slope_chunk(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
-                        const rdk_real *dy, rdk_real *dx)
+                        const rdk_real *dy, rdk_real *dx, bool add)
 {
     switch (f) {
     case RDK_MAP_EXP:
-        slope_range(exp_slope, n, x, y, dy, dx);
+        slope_range(exp_slope, n, x, y, dy, dx, add);
         break;
     case RDK_MAP_LOG:
-        slope_range(log_slope, n, x, y, dy, dx);
+        slope_range(log_slope, n, x, y, dy, dx, add);
         break;
     case RDK_MAP_TANH:
-        slope_range(tanh_slope, n, x, y, dy, dx);
+        slope_range(tanh_slope, n, x, y, dy, dx, add);
         break;
     case RDK_MAP_RELU:
-        slope_range(relu_slope, n, x, y, dy, dx);
+        slope_range(relu_slope, n, x, y, dy, dx, add);
         break;
     case RDK_MAP_GELU:
-        slope_range(gelu_exact_slope, n, x, y, dy, dx);
+        slope_range(gelu_exact_slope, n, x, y, dy, dx, add);
         break;
     case RDK_MAP_GELU_TANH:
-        slope_range(gelu_tanh_slope, n, x, y, dy, dx);
+        slope_range(gelu_tanh_slope, n, x, y, dy, dx, add);
         break;
     case RDK_MAP_SILU:
-        slope_range(silu_slope, n, x, y, dy, dx);
+        slope_range(silu_slope, n, x, y, dy, dx, add);
         break;
     }
 }
 
 static void map_backward(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
-                         const rdk_real *dy, rdk_real *dx)
+                         const rdk_real *dy, rdk_real *dx, bool add)
 {
     size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT), count = chunk_count(n, size);
     RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
     for (size_t c = 0; c < count; c++) {
         size_t at = c * size;
-        slope_chunk(f, chunk_length(n, size, c), x + at, y + at, dy + at, dx + at);
+        slope_chunk(f, chunk_length(n, size, c), x + at, y + at, dy + at, dx + at, add);
     }
 }
 

@@ -55,10 +55,10 @@ typedef struct rdk_kernels {
     void (*gemm)(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
                  const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool accumulate);
 
-    /* y = f(x);  dx += dy f'(x), where y = f(x) is at hand */
+    /* y = f(x);  dx = dy f'(x), or += where add; y = f(x) is at hand */
     void (*map)(rdk_map f, size_t n, const rdk_real *x, rdk_real *y);
     void (*map_backward)(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
-                         const rdk_real *dy, rdk_real *dx);
+                         const rdk_real *dy, rdk_real *dx, bool add);
     /* y may be a in add, x in scale */
     void (*add)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y);     /* y = a + b */
     void (*mul)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y);     /* y = a * b */

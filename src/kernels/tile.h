@@ -20,6 +20,10 @@ enum {
     TILE_COLS = 2 * LANES,
     /* Steps ahead of which A is fetched if each step is on another line of the cache. */
     PREFETCH = 16,
+    /* Rows of A that one address serves: an instruction adds 0, 1 or 2 strides by itself. So the
+     * addresses of a tile fit the registers. */
+    SHARED_ROWS = 3,
+    ADDRESSES = TILE_ROWS / SHARED_ROWS + (TILE_ROWS % SHARED_ROWS != 0),
 };
 
 /* The left operand: element (r, p) is at[r * stride + p], or by_column at[r + p * stride]. */
@@ -47,20 +51,29 @@ tile_loop(const size_t rows, const size_t vectors, const bool by_column, size_t 
         RDK_UNROLL
         for (size_t v = 0; v < vectors; v++)
             sum[r][v] = add ? v_load(c + r * ldc + v * LANES) : v_set(0);
+        if (!add) {
+            RDK_UNROLL
+            for (size_t v = 0; v < vectors; v++) __builtin_prefetch(c + r * ldc + v * LANES, 1);
+        }
     }
-    const rdk_real *x = a.at;
+    const rdk_real *x[ADDRESSES];
+    RDK_UNROLL
+    for (size_t i = 0; i < ADDRESSES; i++)
+        x[i] = a.at + i * SHARED_ROWS * (by_column ? 1 : a.stride);
     for (size_t p = 0; p < k; p++) {
         vreal y[2];
         RDK_UNROLL
         for (size_t v = 0; v < vectors; v++) y[v] = v_load(b + v * LANES);
         RDK_UNROLL
         for (size_t r = 0; r < rows; r++) {
-            vreal element = v_set(x[by_column ? r : r * a.stride]);
+            size_t within = r % SHARED_ROWS;
+            vreal element = v_set(x[r / SHARED_ROWS][by_column ? within : within * a.stride]);
             RDK_UNROLL
             for (size_t v = 0; v < vectors; v++) sum[r][v] += element * y[v];
         }
-        if (by_column) __builtin_prefetch(x + PREFETCH * a.stride);
-        x += by_column ? a.stride : 1;
+        if (by_column) __builtin_prefetch(x[0] + PREFETCH * a.stride);
+        RDK_UNROLL
+        for (size_t i = 0; i < ADDRESSES; i++) x[i] += by_column ? a.stride : 1;
         b += ldb;
     }
     RDK_UNROLL

@@ -99,9 +99,24 @@ static void add_run_backward(const run *r)
     deposit(r->n, 1, r->dy, r->db, r->step_b);
 }
 
+/* dx = dy, or += where there is one already; x is of y's shape. */
+static void pass_on(rdk_tape *t, rdk_tensor *x, const rdk_tensor *y)
+{
+    bool add;
+    rdk_real *dx = rdk_grad_unless_new(t, x, &add);
+    if (!dx) return;
+    (add ? rdk_kernels_get()->axpy : rdk_kernels_get()->scale)(rdk_size(y), 1, y->grad, dx);
+}
+
 static void add_backward(rdk_tape *t, const rdk_node *n)
 {
-    walk_backward(t, n, add_run_backward);
+    size_t size = rdk_size(n->out);
+    if (rdk_size(n->in[0]) != size || rdk_size(n->in[1]) != size) {
+        walk_backward(t, n, add_run_backward);
+        return;
+    }
+    pass_on(t, n->in[0], n->out); /* a residual connection */
+    pass_on(t, n->in[1], n->out);
 }
 
 const rdk_op rdk_op_add = {"add", "y = a + b", add_backward};

@@ -14,10 +14,11 @@ static void linear_backward(rdk_tape *t, const rdk_node *n)
     const rdk_real *dy = n->out->grad;
     const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = w->dim[0];
 
-    rdk_real *dx = rdk_grad(t, n->in[0]);
+    bool add;
+    rdk_real *dx = rdk_grad_unless_new(t, n->in[0], &add);
+    if (dx) k->gemm(false, false, rows, n_in, n_out, dy, n_out, w->data, n_in, dx, n_in, add);
     rdk_real *dw = rdk_grad(t, n->in[1]);
     rdk_real *db = rdk_grad(t, n->in[2]);
-    if (dx) k->gemm(false, false, rows, n_in, n_out, dy, n_out, w->data, n_in, dx, n_in, true);
     if (dw) k->gemm(true, false, n_out, n_in, rows, dy, n_out, x->data, n_in, dw, n_in, true);
     if (db) k->sum_rows(rows, n_out, dy, db);
 }

@@ -8,9 +8,10 @@
 static void map_backward(rdk_tape *t, const rdk_node *n, rdk_map f)
 {
     const rdk_tensor *x = n->in[0], *y = n->out;
-    rdk_real *dx = rdk_grad(t, n->in[0]);
+    bool add;
+    rdk_real *dx = rdk_grad_unless_new(t, n->in[0], &add);
     if (!dx) return;
-    rdk_kernels_get()->map_backward(f, rdk_size(x), x->data, y->data, y->grad, dx);
+    rdk_kernels_get()->map_backward(f, rdk_size(x), x->data, y->data, y->grad, dx, add);
 }
 
 static rdk_tensor *map(rdk_tape *t, rdk_tensor *x, rdk_map f, const rdk_op *op)

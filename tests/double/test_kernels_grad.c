@@ -56,7 +56,7 @@ START_TEST(maps)
         rdk_real *x = normals(MOST, f == RDK_MAP_LOG ? 3 : 0, f == RDK_MAP_LOG ? 0.3 : 1.5, 1);
         rdk_real *weights = normals(MOST, 0, 1, 2), y[MOST], dx[MOST] = {0};
         k->map(f, MOST, x, y);
-        k->map_backward(f, MOST, x, y, weights, dx);
+        k->map_backward(f, MOST, x, y, weights, dx, true);
         check(k, map_forward, &c, MOST, x, MOST, weights, dx);
         drop(x);
         drop(weights);

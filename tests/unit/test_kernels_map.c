@@ -86,7 +86,7 @@ START_TEST(functions_and_derivatives_over_a_grid)
             double tolerance = allowed(f, (double)x[i]);
             ck_assert_close((double)y[i], truth(f, (double)x[i]), tolerance, 1e-30);
         }
-        k->map_backward(f, N, x, y, dy, dx);
+        k->map_backward(f, N, x, y, dy, dx, true);
         for (size_t i = 0; i < N; i++) {
             double want = truth_slope(f, (double)x[i]) * (double)dy[i];
             double least = f == RDK_MAP_TANH                            ? 1
@@ -103,7 +103,7 @@ START_TEST(functions_and_derivatives_over_a_grid)
 }
 END_TEST
 
-START_TEST(backward_adds_and_sizes_are_kept)
+START_TEST(backward_adds_or_writes_and_sizes_are_kept)
 {
     TABLE(k);
     for (size_t s = 0; s < COUNT(odd_sizes); s++) {
@@ -112,10 +112,15 @@ START_TEST(backward_adds_and_sizes_are_kept)
             rdk_real *x = normals(n, 2, 0.4, 1), *y = array(n), *dx = normals(n, 0, 1, 2);
             rdk_real *old = copy_of(dx, n), *dy = normals(n, 0, 1, 3);
             k->map(f, n, x, y);
-            k->map_backward(f, n, x, y, dy, dx);
+            k->map_backward(f, n, x, y, dy, dx, true);
             for (size_t i = 0; i < n; i++) {
                 ck_assert_close((double)y[i], truth(f, (double)x[i]), 2e-6, 1e-6);
                 double want = (double)old[i] + truth_slope(f, (double)x[i]) * (double)dy[i];
+                ck_assert_close((double)dx[i], want, 2e-6, 1);
+            }
+            k->map_backward(f, n, x, y, dy, dx, false);
+            for (size_t i = 0; i < n; i++) {
+                double want = truth_slope(f, (double)x[i]) * (double)dy[i];
                 ck_assert_close((double)dx[i], want, 2e-6, 1);
             }
             drop(x);
@@ -143,7 +148,7 @@ START_TEST(hand_values)
     ck_assert_close((double)y[0], 0.731058579, 1e-6, 0);
     ck_assert_close((double)y[1], -0.268941421, 1e-6, 0);
     rdk_real corner[] = {0, -0.0f, 1e-40f, -1e-40f}, up[] = {1, 1, 1, 1}, slope[4] = {0};
-    k->map_backward(RDK_MAP_RELU, 4, corner, corner, up, slope);
+    k->map_backward(RDK_MAP_RELU, 4, corner, corner, up, slope, true);
     ck_assert(slope[0] == 0 && slope[1] == 0 && slope[2] == 1 && slope[3] == 0);
 }
 END_TEST
@@ -155,7 +160,7 @@ START_TEST(nan_stays_and_huge_values_are_kept_apart)
         rdk_real x[] = {NAN, 1, 2}, y[3], dy[] = {1, NAN, 1}, dx[3] = {0};
         k->map(f, 3, x, y);
         ck_assert(isnan(y[0]) && isfinite(y[1]) && isfinite(y[2]));
-        k->map_backward(f, 3, x, y, dy, dx);
+        k->map_backward(f, 3, x, y, dy, dx, true);
         ck_assert((f == RDK_MAP_RELU || isnan(dx[0])) && isnan(dx[1]) && isfinite(dx[2]));
     }
     static const rdk_map smooth[] = {RDK_MAP_RELU, RDK_MAP_GELU, RDK_MAP_GELU_TANH, RDK_MAP_SILU};
@@ -163,7 +168,7 @@ START_TEST(nan_stays_and_huge_values_are_kept_apart)
         rdk_real x[] = {30, 1e20f, 3e38f, -1000, -1e20f, -3e38f, 1e-42f}, y[7], dx[7] = {0};
         rdk_real dy[] = {1, 1, 1, 1, 1, 1, 1};
         k->map(smooth[c], 7, x, y);
-        k->map_backward(smooth[c], 7, x, y, dy, dx);
+        k->map_backward(smooth[c], 7, x, y, dy, dx, true);
         for (int i = 0; i < 3; i++) ck_assert(y[i] == x[i] && dx[i] == 1);
         for (int i = 3; i < 6; i++) ck_assert(y[i] == 0 && fabsf(dx[i]) < 1e-30f);
         ck_assert(isfinite(y[6]) && isfinite(dx[6]));
@@ -245,7 +250,7 @@ END_TEST
 
 RDK_TEST_MAIN("kernels: element by element", {
     ADD_LOOP(functions_and_derivatives_over_a_grid, ISAS);
-    ADD_LOOP(backward_adds_and_sizes_are_kept, ISAS);
+    ADD_LOOP(backward_adds_or_writes_and_sizes_are_kept, ISAS);
     ADD_LOOP(hand_values, ISAS);
     ADD_LOOP(nan_stays_and_huge_values_are_kept_apart, ISAS);
     ADD_LOOP(sums_and_products, ISAS);
