@@ -82,8 +82,8 @@ static bool step(trainer *r, uint64_t i, bool probed)
     rdk_model_zero_grad(r->model);
     rdk_tensor *logits = rdk_model_logits(r->model, r->tape, b->batch, b->len, r->input, NULL,
                                           probed ? &probe : NULL);
-    rdk_tensor *loss = rdk_cross_entropy(r->tape, logits, r->target,
-                                         (double)(b->batch * b->len), NULL, NULL);
+    rdk_tensor *loss =
+        rdk_cross_entropy(r->tape, logits, r->target, (double)(b->batch * b->len), NULL, NULL);
     if (!rdk_tape_backward(r->tape, loss)) return false;
     double factor = rdk_clip_factor(rdk_grad_norm(r->model), OPTIM.clip);
     rdk_optimizer_step(r->optimizer, r->model, i, OPTIM.lr, factor, NULL);
@@ -102,7 +102,8 @@ static bool run(trainer *r, size_t steps, size_t probe_every, double started, do
     }
     double median = bench_median(steps, ms);
     printf("%s,%d,%.4g,%.4g,%.4g,%.4g,%.3f,%.4f\n", r->size->name, rdk_threads(), median, ms[0],
-           bench_flops(r->size) / median / 1e6, (double)rdk_peak_memory() / (1 << 20), first, r->loss);
+           bench_flops(r->size) / median / 1e6, (double)rdk_peak_memory() / (1 << 20), first,
+           r->loss);
     return true;
 }
 

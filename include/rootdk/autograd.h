@@ -30,7 +30,8 @@ enum { RDK_MAX_DIMS = 6 };
 /* An n-dimensional array. A dimension may be 0 (then there is no element).
  * Made on a tape it lives there until rdk_tape_reset; a parameter is owned by its model.
  *
- * grad: NULL until the first gradient arrives in backward (it is made at that moment);
+ * grad: NULL until the first gradient arrives in backward (it is made at that moment). Afterwards
+ * leaves have theirs, what was computed on the way only by rdk_tape_keep_gradients;
  * a parameter's grad stands from the start and is added to. Ops reach it with rdk_grad or
  * rdk_grad_unless_new only. */
 typedef struct rdk_tensor {
@@ -77,11 +78,14 @@ struct rdk_node {
 rdk_tape *rdk_tape_new(rdk_status *s);
 void rdk_tape_free(rdk_tape *t);
 /* Forgets nodes, tensors, scope and the status; keeps the memory and the modes (recording,
- * training). Pointers into the tape are dead. */
+ * keeping gradients, training). Pointers into the tape are dead. */
 void rdk_tape_reset(rdk_tape *t);
 const rdk_status *rdk_tape_status(const rdk_tape *t);
 /* Not recording: ops compute and record nothing (evaluation). Default: recording. */
 void rdk_tape_recording(rdk_tape *t, bool on);
+/* Keep the gradients of what was computed on the way (default: their memory is used again while
+ * backward goes on, and they are NULL afterwards). */
+void rdk_tape_keep_gradients(rdk_tape *t, bool on);
 /* Training mode: whether dropout drops, and the stream that it draws from. Calls of dropout are
  * numbered since the last call of this function, and each number has draws of its own.
  * part: the micro-batch within the step. */
@@ -117,8 +121,9 @@ bool rdk_tape_expect(rdk_tape *t, bool condition, const char *format, ...) RDK_P
 rdk_tensor *rdk_tape_fail(rdk_tape *t, rdk_code code, const char *format, ...) RDK_PRINTF(3, 4);
 /* False where t is NULL or has failed. */
 bool rdk_tape_alive(const rdk_tape *t);
-/* Records out = op(in...) and returns out. saved must be on the tape (or NULL). Nothing is recorded
- * where no input needs a gradient or the tape does not record; out->needs_grad follows. */
+/* Records out = op(in...) and returns out. saved must be on the tape (or NULL).
+ * Nothing is recorded where no input needs a gradient or the tape does not record; out->needs_grad
+ * follows. */
 rdk_tensor *rdk_tape_record(rdk_tape *t, const rdk_op *op, rdk_tensor *out, int n_in,
                             rdk_tensor *const *in, void *saved);
 /* Would a call on these inputs be recorded? (For ops that save something only then.) */

@@ -8,16 +8,40 @@
 
 #include <string.h>
 
+/* ---- memory of gradients --------------------------------------------------------------------- */
+
+/* The gradient of what a node made is dead once the node has had its turn. Its memory serves the
+ * next gradient of that size: less memory, and it is still in the cache. */
+static void give_back(rdk_tape *t, rdk_real *grad, size_t count)
+{
+    if (count * sizeof *grad < sizeof(rdk_spare)) return;
+    rdk_spare *spare = (void *)grad;
+    *spare = (rdk_spare){t->spares, count};
+    t->spares = spare;
+}
+
+static rdk_real *take(rdk_tape *t, size_t count)
+{
+    enum { LOOKED_AT = 32 }; /* the list is long only where sizes are many */
+    rdk_spare **link = &t->spares;
+    for (int i = 0; i < LOOKED_AT && *link; i++, link = &(*link)->next) {
+        if ((*link)->count != count) continue;
+        rdk_real *grad = (void *)*link;
+        *link = (*link)->next;
+        return grad;
+    }
+    return rdk_tape_alloc(t, count, sizeof(rdk_real));
+}
+
 rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add)
 {
     *add = true;
     if (!x || !x->needs_grad) return NULL;
     rdk_tensor *root = rdk_tensor_root(x);
     if (!root->grad) {
-        root->grad = rdk_tape_alloc(t, rdk_size(root), sizeof *root->grad);
+        root->grad = take(t, rdk_size(root));
         *add = false;
     }
-    x->grad = root->grad;
     return root->grad;
 }
 
@@ -28,6 +52,8 @@ rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x)
     if (grad && !add && rdk_size(x) > 0) memset(grad, 0, rdk_size(x) * sizeof *grad);
     return grad;
 }
+
+/* ---- the replay ------------------------------------------------------------------------------ */
 
 /* The node that made y, searched from the end (it is the last one nearly always). */
 static const rdk_node *maker(const rdk_tape *t, rdk_tensor *y)
@@ -77,9 +103,13 @@ static bool replay(rdk_tape *t, const rdk_node *last)
 {
     t->replayed = true;
     for (const rdk_node *n = last; rdk_tape_alive(t); n--) {
-        const rdk_tensor *root = rdk_tensor_root(n->out);
-        n->out->grad = root->grad;
+        rdk_tensor *out = n->out, *root = rdk_tensor_root(out);
+        out->grad = root->grad;
         if (root->grad) n->op->backward(t, n);
+        if (!t->keeps_gradients) {
+            if (root == out && out->grad) give_back(t, out->grad, rdk_size(out));
+            out->grad = NULL; /* of a view: the memory is its root's */
+        }
         if (n == t->nodes) break;
     }
     return rdk_tape_alive(t);

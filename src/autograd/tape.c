@@ -35,6 +35,7 @@ void rdk_tape_free(rdk_tape *t)
 void rdk_tape_reset(rdk_tape *t)
 {
     rdk_arena_reset(t->arena);
+    t->spares = NULL;
     t->length = 0;
     t->scopes = NULL;
     t->scope = NULL;
@@ -79,6 +80,11 @@ rdk_tensor *rdk_tape_fail(rdk_tape *t, rdk_code code, const char *format, ...)
 void rdk_tape_recording(rdk_tape *t, bool on)
 {
     t->recording = on;
+}
+
+void rdk_tape_keep_gradients(rdk_tape *t, bool on)
+{
+    t->keeps_gradients = on;
 }
 
 void rdk_tape_training(rdk_tape *t, bool on, rdk_stream stream, uint32_t part)

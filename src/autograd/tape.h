@@ -16,6 +16,12 @@ typedef struct rdk_scope {
     char text[];
 } rdk_scope;
 
+/* Memory of a gradient that nobody needs any more; this stands in its first bytes. */
+typedef struct rdk_spare {
+    struct rdk_spare *next;
+    size_t count; /* elements */
+} rdk_spare;
+
 struct rdk_tape {
     rdk_arena *arena;
     rdk_status status;
@@ -23,7 +29,9 @@ struct rdk_tape {
     size_t length, room;
     rdk_scope *scopes; /* all of this recording, the latest first */
     const char *scope; /* the current one, or NULL */
+    rdk_spare *spares; /* the latest first: the likeliest to be in the cache */
     bool recording;
+    bool keeps_gradients;
     bool replayed; /* backward has run on this recording */
     bool training;
     rdk_stream stream; /* of dropout */

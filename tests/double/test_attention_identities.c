@@ -16,6 +16,7 @@ static rdk_tape *new_tape(void)
 {
     rdk_tape *t = rdk_tape_new(NULL);
     ck_assert_ptr_nonnull(t);
+    rdk_tape_keep_gradients(t, true);
     return t;
 }
 

@@ -61,6 +61,7 @@ static void assert_fails(const rdk_tape *t, rdk_code code, const char *a, const 
 START_TEST(shared_node_counts_once_in_each_use)
 {
     rdk_tape *t = new_tape();
+    rdk_tape_keep_gradients(t, true);
     rdk_tensor *x = scalar(t, 2), *y = rdk_scale(t, x, 3);
     rdk_tensor *c = rdk_add(t, rdk_scale(t, y, 2), rdk_scale(t, y, 5));
     ck_assert(rdk_tape_backward(t, c));
@@ -79,6 +80,7 @@ END_TEST
 START_TEST(three_consumers_and_a_dead_branch)
 {
     rdk_tape *t = new_tape();
+    rdk_tape_keep_gradients(t, true);
     rdk_tensor *x = scalar(t, 3), *y = rdk_mul(t, x, x);
     rdk_tensor *dead = rdk_exp(t, y);
     rdk_tensor *sum = rdk_add(t, rdk_mul(t, y, y), rdk_add(t, rdk_scale(t, y, 4), y));
@@ -93,6 +95,7 @@ END_TEST
 START_TEST(view_shares_values_and_gradient)
 {
     rdk_tape *t = new_tape();
+    rdk_tape_keep_gradients(t, true);
     rdk_tensor *x = counting(t, 2, DIMS(2, 3));
     rdk_tensor *y = rdk_scale(t, x, 2);
     rdk_tensor *flat = rdk_reshape(t, y, 1, DIMS(6)), *back = rdk_reshape(t, flat, 2, DIMS(3, 2));
@@ -103,6 +106,30 @@ START_TEST(view_shares_values_and_gradient)
     ASSERT_VALUES(y->grad, 4, 8, 12, 16, 20, 24);
     ASSERT_VALUES(x->grad, 8, 16, 24, 32, 40, 48);
     rdk_tape_free(t);
+}
+END_TEST
+
+/* A chain of forks behind a view, once with all gradients kept and once with their memory used
+ * again: the leaf's are the same bits, those on the way are gone, and it needs less. */
+START_TEST(gradients_on_the_way_are_given_back)
+{
+    enum { N = 4096, LINKS = 50 };
+    rdk_tape *tape[2] = {new_tape(), new_tape()};
+    rdk_tensor *x[2];
+    for (int keep = 0; keep <= 1; keep++) {
+        rdk_tape *t = tape[keep];
+        rdk_tape_keep_gradients(t, keep);
+        x[keep] = counting(t, 1, DIMS(N));
+        rdk_tensor *y = rdk_tanh(t, rdk_scale(t, x[keep], 0.001));
+        for (int i = 0; i < LINKS; i++) y = rdk_add(t, rdk_scale(t, y, 0.5), rdk_tanh(t, y));
+        rdk_tensor *folded = rdk_reshape(t, y, 2, DIMS(2, N / 2));
+        ck_assert(rdk_tape_backward(t, rdk_sum_all(t, rdk_mul(t, folded, folded))));
+        ck_assert_int_eq(y->grad != NULL, keep);
+    }
+    ck_assert(memcmp(x[0]->grad, x[1]->grad, N * sizeof(rdk_real)) == 0);
+    ck_assert_uint_lt(rdk_tape_bytes(tape[0]), rdk_tape_bytes(tape[1]));
+    rdk_tape_free(tape[0]);
+    rdk_tape_free(tape[1]);
 }
 END_TEST
 
@@ -486,6 +513,7 @@ RDK_TEST_MAIN("tape", {
     ADD(shared_node_counts_once_in_each_use);
     ADD(three_consumers_and_a_dead_branch);
     ADD(view_shares_values_and_gradient);
+    ADD(gradients_on_the_way_are_given_back);
     ADD(view_of_a_parameter_adds_into_its_gradient);
     ADD(recorded_view_passes_the_gradient_of_its_root);
     ADD(upstream_gradient);
