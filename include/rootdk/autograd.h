@@ -113,6 +113,20 @@ rdk_tensor *rdk_tape_tensor(rdk_tape *t, int n_dims, const size_t *dim);
 rdk_tensor *rdk_tape_leaf(rdk_tape *t, int n_dims, const size_t *dim, const rdk_real *values,
                           bool needs_grad);
 
+/* ---- where the time goes -----------------------------------------------------------------------
+ */
+
+typedef struct rdk_op_time {
+    const rdk_op *op;
+    uint64_t calls;           /* of its forward pass */
+    double forward, backward; /* seconds */
+} rdk_op_time;
+/* From now on the time of every op is summed, over resets, and recorded or not; switching starts at
+ * zero. No result changes. Default: off. */
+void rdk_tape_profile(rdk_tape *t, bool on);
+/* The i-th op that was seen, in the order of the first calls; NULL past the end. */
+const rdk_op_time *rdk_tape_profile_at(const rdk_tape *t, size_t i);
+
 /* ---- for ops --------------------------------------------------------------------------------- */
 
 /* Where condition is false: sets RDK_ESHAPE with the message and returns false. */

@@ -102,6 +102,7 @@ static const rdk_node *begin(rdk_tape *t, rdk_tensor *y)
 static bool replay(rdk_tape *t, const rdk_node *last)
 {
     t->replayed = true;
+    rdk_profile_pause(t);
     for (const rdk_node *n = last; rdk_tape_alive(t); n--) {
         rdk_tensor *out = n->out, *root = rdk_tensor_root(out);
         out->grad = root->grad;
@@ -110,6 +111,7 @@ static bool replay(rdk_tape *t, const rdk_node *last)
             if (root == out && out->grad) give_back(t, out->grad, rdk_size(out));
             out->grad = NULL; /* of a view: the memory is its root's */
         }
+        rdk_profile_backward(t, n->op);
         if (n == t->nodes) break;
     }
     return rdk_tape_alive(t);

@@ -41,6 +41,7 @@ void rdk_tape_reset(rdk_tape *t)
     t->scope = NULL;
     t->replayed = false;
     t->status = (rdk_status){.code = RDK_OK};
+    rdk_profile_pause(t);
 }
 
 /* ---- status ---------------------------------------------------------------------------------- */
@@ -227,6 +228,7 @@ rdk_tensor *rdk_tape_record(rdk_tape *t, const rdk_op *op, rdk_tensor *out, int 
                             rdk_tensor *const *in, void *saved)
 {
     if (!rdk_tape_alive(t) || !out) return NULL;
+    rdk_profile_forward(t, op);
     if (!rdk_tape_would_record(t, n_in, in)) return out;
     if (t->replayed) {
         return rdk_tape_fail(t, RDK_ESTATE,

@@ -16,6 +16,8 @@ typedef struct rdk_scope {
     char text[];
 } rdk_scope;
 
+enum { RDK_PROFILED_OPS = 64 }; /* kinds of ops that one tape tells apart */
+
 /* Memory of a gradient that nobody needs any more; this stands in its first bytes. */
 typedef struct rdk_spare {
     struct rdk_spare *next;
@@ -37,7 +39,17 @@ struct rdk_tape {
     rdk_stream stream; /* of dropout */
     uint32_t part;
     uint64_t dropout_calls; /* since rdk_tape_training */
+    bool profiles;
+    double clock; /* when the last op ended */
+    size_t n_times;
+    rdk_op_time times[RDK_PROFILED_OPS];
 };
+
+/* ---- profile.c: each does nothing unless the tape profiles ----------------------------------- */
+
+void rdk_profile_pause(rdk_tape *t); /* the time until now belongs to no op */
+void rdk_profile_forward(rdk_tape *t, const rdk_op *op);
+void rdk_profile_backward(rdk_tape *t, const rdk_op *op);
 
 /* The tensor whose data and grad x shares: itself, unless it is a view. */
 rdk_tensor *rdk_tensor_root(rdk_tensor *x);
