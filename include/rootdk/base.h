@@ -184,17 +184,17 @@ void rdk_text_free(rdk_text *t);
  * its length): for "did you mean". */
 const char *rdk_nearest(const char *word, const char *const *names, size_t n);
 
-/* The whole file into a new buffer (rdk_free), one NUL behind it. Errors name path and cause. A file
- * larger than the machine's memory is refused, and so is a pipe or device that gives more than 64
- * MiB (/dev/zero has no end). */
+/* The whole file into a new buffer (rdk_free), one NUL behind it. Errors name path and cause. A
+ * file larger than the machine's memory is refused, and so is a pipe or device that gives more than
+ * 64 MiB (/dev/zero has no end). */
 char *rdk_file_read(const char *path, size_t *size, rdk_status *s);
 /* May it be read as often as one likes? False (status set) for a pipe, a device, a directory. */
 bool rdk_file_is_regular(const char *path, rdk_status *s);
 /* Replaces path with n bytes, all or nothing: temporary name beside it, fsync, rename, fsync of
  * the directory. On failure the old file stands and the temporary one is gone. */
 bool rdk_file_replace(const char *path, const void *bytes, size_t n, rdk_status *s);
-/* Is name (without its directory) that of an unfinished new form of `of`, left by a process that was
- * killed in rdk_file_replace? */
+/* Is name (without its directory) that of an unfinished new form of `of`, left by a process that
+ * was killed in rdk_file_replace? */
 bool rdk_file_is_unfinished(const char *name, const char *of);
 /* False only where there is certainly none: what cannot be reached counts as there. */
 bool rdk_file_exists(const char *path);

@@ -78,8 +78,8 @@ char *rdk_file_read(const char *path, size_t *size, rdk_status *s)
     bool done = !regular || (double)info.st_size <= most
                     ? read_all(fd, path, room, most, &data, &n, s)
                     : rdk_fail(s, RDK_ENOMEM,
-                               "cannot read %s: it has %.1f GB, this machine's memory %.1f GB", path,
-                               (double)info.st_size / GIGABYTE, most / GIGABYTE);
+                               "cannot read %s: it has %.1f GB, this machine's memory %.1f GB",
+                               path, (double)info.st_size / GIGABYTE, most / GIGABYTE);
     close(fd);
     if (!done) {
         free(data);
@@ -189,7 +189,8 @@ bool rdk_file_replace(const char *path, const void *bytes, size_t n, rdk_status 
     return done;
 }
 
-/* ".PID-NANOSECONDS-ATTEMPT.tmp", each in hexadecimal digits, behind the name; see open_temporary. */
+/* ".PID-NANOSECONDS-ATTEMPT.tmp", each in hexadecimal digits, behind the name; see open_temporary.
+ */
 bool rdk_file_is_unfinished(const char *name, const char *of)
 {
     enum { NUMBERS = 3 };

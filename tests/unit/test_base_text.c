@@ -55,10 +55,14 @@ END_TEST
 START_TEST(shell_words)
 {
     static const char *const cases[][2] = {
-        {"runs/a-b_c.d", "runs/a-b_c.d"}, {"", "''"},
-        {"a b", "'a b'"},                 {"it's", "'it'\\''s'"},
-        {"$x`y`\"*", "'$x`y`\"*'"},       {"~/run", "'~/run'"},
-        {"--out", "./--out"},             {"-a b", "./'-a b'"},
+        {"runs/a-b_c.d", "runs/a-b_c.d"},
+        {"", "''"},
+        {"a b", "'a b'"},
+        {"it's", "'it'\\''s'"},
+        {"$x`y`\"*", "'$x`y`\"*'"},
+        {"~/run", "'~/run'"},
+        {"--out", "./--out"},
+        {"-a b", "./'-a b'"},
         {"\xFF", "'\xFF'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
