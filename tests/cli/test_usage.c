@@ -198,6 +198,33 @@ START_TEST(man_page_and_completion)
 }
 END_TEST
 
+/* Another name would be taken for none, and the run for one of that instruction set. */
+START_TEST(an_instruction_set_that_is_none)
+{
+    static const char *const names[] = {"nonsense", "AVX2", " base"};
+    char *dir = program_directory();
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        setenv("RDK_ISA", names[k], 1);
+        program_run r = program_call(dir, (const char *[]){"--steps", "1", NULL});
+        ck_assert_int_eq(r.status, 2);
+        ck_assert_msg(one_line(r.err) && strstr(r.err, names[k]) && strstr(r.err, "base"), "%s",
+                      r.err);
+        ck_assert_int_eq(program_directory_entries(dir), 0);
+        program_free(&r);
+    }
+    setenv("RDK_ISA", "base", 1);
+    program_run r = printed((const char *[]){"--version", NULL});
+    ck_assert_msg(strstr(r.out, "instruction set  base") != NULL, "%s", r.out);
+    program_free(&r);
+    setenv("RDK_ISA", "", 1);
+    r = printed((const char *[]){"--man", NULL});
+    ck_assert_msg(strstr(r.out, "RDK_ISA") != NULL, "%s", r.out);
+    program_free(&r);
+    unsetenv("RDK_ISA");
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(lost_output_is_a_failure)
 {
     int full = open("/dev/full", O_WRONLY);
@@ -343,6 +370,7 @@ RDK_TEST_MAIN("usage", {
     ADD(help_on_one_option);
     ADD(version_names_the_build);
     ADD(man_page_and_completion);
+    ADD(an_instruction_set_that_is_none);
     ADD(lost_output_is_a_failure);
     ADD(config_file_reruns_a_run_and_options_override_it);
     ADD_LOOP(a_signal_saves_and_ends_by_that_signal, 3);
