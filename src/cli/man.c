@@ -127,9 +127,9 @@ static const char *const ending[] = {
     "\\fBpassive\\fR where other processes want the same cores: threads that wait then sleep",
     ".TP",
     "\\fBRDK_ISA\\fR",
-    "\\fBavx512\\fR, \\fBavx2\\fR or \\fBbase\\fR: which instruction set the kernels use, where "
-    "the",
-    "build and the processor have it; otherwise the best. Results differ in their last bits.",
+    "\\fBavx512\\fR, \\fBavx2\\fR or \\fBbase\\fR: the instruction set of the kernels, one that",
+    "this build and this processor have; otherwise the best of them. Results differ in their last",
+    "bits.",
     ".SH \"EXIT STATUS\"",
     "0 done; 1 failed; 2 usage; 3 the run diverged.",
     NULL,

@@ -34,7 +34,7 @@ static bool only_the_end(const rdk_config *c, uint64_t step)
  * the file alone. */
 static bool consider(rdk_trainer *r, const char *name)
 {
-    rdk_best_words words;
+    rdk_best_words words = {0};
     if (r->best_name || !is_there(r, name)) return true;
     if (!rdk_checkpoint_best_words(r, name, &words)) return false;
     if (!rdk_evaluates_at(&r->config, words.step)) return true;
@@ -73,7 +73,7 @@ static bool bring_back(rdk_trainer *r)
 
 bool rdk_best_settle(rdk_trainer *r)
 {
-    rdk_best_words words;
+    rdk_best_words words = {0};
     if (!r->best_name) return remove_file(r, BEST) && remove_file(r, BEFORE_END);
     if (r->best_name == BEFORE_END && !bring_back(r)) return false;
     r->best_name = BEST;

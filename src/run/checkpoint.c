@@ -282,12 +282,15 @@ bool rdk_checkpoint_best_words(rdk_trainer *r, const char *name, rdk_best_words 
 /* Reads the tensors of f into a buffer of their own, which the list then points to. */
 static rdk_real *read_aside(rdk_trainer *r, const rdk_safetensors *f, state *x)
 {
-    size_t model = rdk_model_size(r->model), all = 0, at = 0;
+    size_t model = rdk_model_size(r->model), all, at = 0;
     rdk_real *buffer = NULL;
-    if (!rdk_size_mul(model, 1 + (size_t)rdk_optimizer_state_count(r->optimizer), &all))
-        return NULL;
+    size_t arrays = 1 + (size_t)rdk_optimizer_state_count(r->optimizer);
     x->list = list_tensors(r, &x->n);
-    if (x->list) buffer = rdk_alloc(all, sizeof *buffer, r->status);
+    if (!rdk_size_mul(model, arrays, &all))
+        rdk_fail(r->status, RDK_ENOMEM, "a state of %zu times %zu numbers is too large", arrays,
+                 model);
+    else if (x->list)
+        buffer = rdk_alloc(all, sizeof *buffer, r->status);
     for (size_t i = 0; buffer && i < x->n; i++) {
         size_t size = 1;
         for (int k = 0; k < x->list[i].n_dims; k++) size *= x->list[i].dim[k];
@@ -302,7 +305,7 @@ bool rdk_checkpoint_rewrite(rdk_trainer *r, const char *name)
 {
     char path[RDK_PATH_TEXT + 64], sum[RDK_CHECKSUM_TEXT];
     rdk_status *s = r->status;
-    rdk_best_words words;
+    rdk_best_words words = {0};
     if (!rdk_checkpoint_best_words(r, name, &words)) return false;
     rdk_safetensors *f = rdk_safetensors_read(rdk_rundir_file(&r->directory, name, path), s);
     state x = {.step = words.step, .best_loss = words.loss};

@@ -156,7 +156,7 @@ bool rdk_run_json_agrees(const rdk_trainer *r)
     bool found = false, ok = rdk_run_json_find(r, "recorded", &was, &found, r->status);
     recorded(&is, &r->config);
     ok = ok && rdk_text_ok(&is, r->status);
-    if (ok && found && strcmp(was.data, is.data) != 0)
+    if (ok && found && was.data && is.data && strcmp(was.data, is.data) != 0)
         ok = rdk_fail(
             r->status, RDK_EFORMAT,
             "cannot resume %s: config.ini was changed from %s to %s (set it back, or start "

@@ -24,10 +24,11 @@ static const char *const TINY[] = {
 /* What two equal runs have in common, byte for byte. */
 static const char *const EQUAL_FILES[] = {"config.ini",    "metrics.csv",      "attention.csv",
                                           "gradients.csv", "last.safetensors", "best.safetensors"};
-static const char *const ALL_FILES[] = {
-    "attention.csv", "best.safetensors", "config.ini",
-    "gradients.csv", "last.safetensors", "metrics.csv",
-    "run.json",      "timing.csv",       "best-before-end.safetensors"};
+static const char *const ALL_FILES[] = {"attention.csv",    "best-before-end.safetensors",
+                                        "best.safetensors", "config.ini",
+                                        "gradients.csv",    "last.safetensors",
+                                        "metrics.csv",      "run.json",
+                                        "timing.csv"};
 enum {
     N_EQUAL_FILES = sizeof EQUAL_FILES / sizeof *EQUAL_FILES,
     N_ALL_FILES = sizeof ALL_FILES / sizeof *ALL_FILES,
