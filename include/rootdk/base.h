@@ -20,8 +20,17 @@
 /* The number everything is computed in: float, or double in the build that checks gradients. */
 #ifdef RDK_DOUBLE
 typedef double rdk_real;
+#define RDK_BUILT_WITH rdk_built_with_double
 #else
 typedef float rdk_real;
+#define RDK_BUILT_WITH rdk_built_with_float
+#endif
+/* A program and its library must agree on that number, or arrays are read as what they are not. So
+ * whatever includes this refers to the symbol of its own precision, which a library of the other
+ * has not: the link fails and names it. */
+extern const char RDK_BUILT_WITH;
+#if defined(__GNUC__)
+static const char *const rdk_built_with __attribute__((used)) = &RDK_BUILT_WITH;
 #endif
 
 #if defined(__GNUC__)
@@ -166,6 +175,8 @@ typedef struct rdk_text {
 void rdk_text_add(rdk_text *t, const char *format, ...) RDK_PRINTF(2, 3);
 void rdk_text_bytes(rdk_text *t, const void *bytes, size_t n);
 void rdk_text_json(rdk_text *t, const char *string); /* quoted and escaped, strict JSON */
+/* A path as one word of a POSIX shell, quoted where that is needed; never taken for an option. */
+void rdk_text_shell(rdk_text *t, const char *path);
 bool rdk_text_ok(const rdk_text *t, rdk_status *s);
 void rdk_text_free(rdk_text *t);
 
@@ -173,11 +184,19 @@ void rdk_text_free(rdk_text *t);
  * its length): for "did you mean". */
 const char *rdk_nearest(const char *word, const char *const *names, size_t n);
 
-/* The whole file into a new buffer (rdk_free), one NUL behind it. Errors name path and cause. */
+/* The whole file into a new buffer (rdk_free), one NUL behind it. Errors name path and cause. A
+ * file larger than the machine's memory is refused, and so is a pipe or device that gives more than
+ * 64 MiB (/dev/zero has no end). */
 char *rdk_file_read(const char *path, size_t *size, rdk_status *s);
+/* May it be read as often as one likes? False (status set) for a pipe, a device, a directory. */
+bool rdk_file_is_regular(const char *path, rdk_status *s);
 /* Replaces path with n bytes, all or nothing: temporary name beside it, fsync, rename, fsync of
  * the directory. On failure the old file stands and the temporary one is gone. */
 bool rdk_file_replace(const char *path, const void *bytes, size_t n, rdk_status *s);
+/* Is name (without its directory) that of an unfinished new form of `of`, left by a process that
+ * was killed in rdk_file_replace? */
+bool rdk_file_is_unfinished(const char *name, const char *of);
+/* False only where there is certainly none: what cannot be reached counts as there. */
 bool rdk_file_exists(const char *path);
 /* mkdir -p. */
 bool rdk_directory_make(const char *path, rdk_status *s);
@@ -188,5 +207,8 @@ const char *rdk_version(void);  /* "0.1.0" */
 const char *rdk_build_id(void); /* commit of the sources, with "+" where they were changed */
 const char *rdk_compiler(void); /* "gcc 12.2.0" */
 const char *rdk_isa(void); /* instruction set of the kernels in use: "avx512", "avx2", "base" */
+/* False (RDK_EVALUE, with the names that there are) where RDK_ISA in the environment names none
+ * that this build and this processor have. The kernels in use are then the best. */
+bool rdk_isa_check(rdk_status *s);
 
 #endif

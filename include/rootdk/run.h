@@ -12,6 +12,7 @@
 #include <rootdk/tasks.h>
 
 enum { RDK_PATH_TEXT = 1024 };
+#define RDK_BY_RULE UINT64_MAX /* an interval that is left to rule */
 
 /* Everything a run depends on; src/run/options.c has one row for each field. */
 typedef struct rdk_config {
@@ -20,7 +21,8 @@ typedef struct rdk_config {
     rdk_optim_config optim;
     uint64_t steps, seed;
     size_t batch, accum; /* sequences a micro-batch; micro-batches an update */
-    uint64_t log_every, probe_every, eval_every, save_every; /* 0: never (log: first and last) */
+    /* 0: never (log: first and last; eval: last). eval_every RDK_BY_RULE: what evaluating costs */
+    uint64_t log_every, probe_every, eval_every, save_every;
     size_t eval_size; /* sequences of an evaluation; 0: the whole split (text) or 1024 */
     uint64_t stop_at; /* save and stop when this many updates are done; 0: no */
     int threads;      /* 0: what the machine has */
@@ -46,6 +48,12 @@ typedef enum {
     RDK_OPT_RUNS,    /* this call only: free on resume */
 } rdk_option_scope;
 
+/* What an option needs of the others in order to do anything. */
+typedef struct rdk_need {
+    bool (*met)(const rdk_config *c); /* resolved or not */
+    const char *by;                   /* "--optimizer sgd": what would meet it */
+} rdk_need;
+
 typedef struct rdk_option {
     const char *name;  /* "d-model": --d-model on the command line, key in config.ini */
     const char *group; /* heading in --help */
@@ -55,7 +63,9 @@ typedef struct rdk_option {
     const char *initial;        /* default, as text */
     double low, high;           /* range of a number, both included */
     const char *const *choices; /* NULL-terminated, in the order of the enum */
-    const char *auto_rule;      /* where "auto" may be given (0; a choice: -1): what it means */
+    const char *auto_rule;      /* where "auto" may be given: what it means. Kept as 0, where the
+                                 * range begins there as RDK_BY_RULE; a choice as -1 */
+    const rdk_need *need;       /* where the option does something; NULL: everywhere */
     const char *value_name;     /* "N", "PATH", ... for help */
     const char *help;           /* one line */
     size_t (*name_count)(void); /* names of an RDK_OPT_NAME: those of another table */
@@ -79,20 +89,28 @@ char *rdk_option_range(const rdk_option *o, char buf[RDK_RANGE_TEXT]);
 enum { RDK_QUOTE_TEXT = 72 };
 char *rdk_quote(const char *word, char buf[RDK_QUOTE_TEXT]);
 
+/* Refuses (RDK_EVALUE, naming what would make it count) an option that does nothing beside the
+ * others of c. For those that somebody typed: in a file that states everything they are no
+ * mistake. */
+bool rdk_option_counts(const rdk_config *c, const rdk_option *o, rdk_status *s);
+
 void rdk_config_init(rdk_config *c); /* all defaults */
 /* "key = value" lines, '#' comments; a value that begins with '"' is quoted (\" and \\ inside).
  * Any option may stand there, each once. name: the file, for messages with line numbers.
  * given: [option_count], receives true for each key set, or NULL. On failure (RDK_EVALUE) c holds
  * what stood before the faulty line. */
 bool rdk_config_read(rdk_config *c, const char *text, const char *name, bool *given, rdk_status *s);
+/* The same from a file, which must be a text. */
+bool rdk_config_load(rdk_config *c, const char *path, bool *given, rdk_status *s);
 /* Fills in what is left to rule (0 and "auto"): heads, d_model, d_k, d_ff, qk-norm and its gain,
- * seq-len, vocab, eval-size, warmup (at most steps), model.vocab and max_len; checks what involves
- * several options, and that the run's size fits the machine. Doing it twice changes nothing.
- * threads stays 0 where it is left to rule. task: as opened. */
+ * seq-len, vocab, eval-size, eval-every, warmup (at most steps), model.vocab and max_len; checks
+ * what involves several options, and that the run's size fits the machine. Doing it twice changes
+ * nothing. threads stays 0 where it is left to rule. task: as opened. */
 bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s);
-/* Leaves to rule again what is as the rule would have it (qk-norm and its gain, d-k, d-ff), so that
- * an option laid over a resolved file carries its followers with it: --config of a sqrt run with
- * --scale qknorm is QK-norm. Resolving afterwards gives the same values back. */
+/* Leaves to rule again what is as the rule would have it (qk-norm and its gain, d-k, d-ff, seq-len,
+ * vocab, eval-size, eval-every), so that an option laid over a resolved file carries its followers
+ * with it: --config of a sqrt run with --scale qknorm is QK-norm. Resolving afterwards gives the
+ * same values back. The vocabulary of a text always follows the text. */
 void rdk_config_unresolve(rdk_config *c);
 /* The options of these scopes as config.ini text. */
 void rdk_config_write(const rdk_config *c, rdk_option_scope last_scope, rdk_text *out);

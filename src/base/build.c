@@ -10,6 +10,8 @@
 #define TEXT_OF(number) #number
 #define TEXT(number)    TEXT_OF(number)
 
+const char RDK_BUILT_WITH = 1; /* see base.h */
+
 const char *rdk_version(void)
 {
     return "0.1.0";

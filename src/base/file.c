@@ -17,10 +17,13 @@
 
 enum {
     FIRST_ROOM = 1 << 16,
+    ENDLESS = 1 << 26,   /* bytes after which what is no regular file is taken to have no end */
     CAUSE = 120,         /* longest text of a system error */
     NAME_ATTEMPTS = 100, /* other temporary names tried where one exists */
     SUFFIX = 64,         /* room for what a temporary name has behind the path */
 };
+static const double GIGABYTE = 1e9;
+static const char TEMPORARY[] = ".tmp"; /* how the name of an unfinished file ends */
 
 /* Reports "cannot VERB PATH: cause" with the cause in errno. */
 static bool fail_system(rdk_status *s, const char *verb, const char *path)
@@ -33,10 +36,13 @@ static bool fail_system(rdk_status *s, const char *verb, const char *path)
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads to the end of the file into *data, which grows; the caller frees it also on failure. */
-static bool read_all(int fd, const char *path, size_t room, char **data, size_t *size,
+static bool read_all(int fd, const char *path, size_t room, double most, char **data, size_t *size,
                      rdk_status *s)
 {
     for (*size = 0;;) {
+        if ((double)*size > most)
+            return rdk_fail(s, RDK_EIO, "cannot read %s: it does not end within %.0f bytes", path,
+                            most);
         if (!*data || *size == room) {
             size_t more = *data ? room * 2 : room;
             char *grown = more > room || !*data ? realloc(*data, more + 1) : NULL;
@@ -65,10 +71,15 @@ char *rdk_file_read(const char *path, size_t *size, rdk_status *s)
     }
     /* One byte more than the file has, so that its end is met without growing. */
     struct stat info;
-    bool known = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
-    size_t room = known ? (size_t)info.st_size + 1 : FIRST_ROOM, n = 0;
+    bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    double most = regular ? rdk_machine_memory() : ENDLESS;
+    size_t room = regular && info.st_size > 0 ? (size_t)info.st_size + 1 : FIRST_ROOM, n = 0;
     char *data = NULL;
-    bool done = read_all(fd, path, room, &data, &n, s);
+    bool done = !regular || (double)info.st_size <= most
+                    ? read_all(fd, path, room, most, &data, &n, s)
+                    : rdk_fail(s, RDK_ENOMEM,
+                               "cannot read %s: it has %.1f GB, this machine's memory %.1f GB",
+                               path, (double)info.st_size / GIGABYTE, most / GIGABYTE);
     close(fd);
     if (!done) {
         free(data);
@@ -86,8 +97,8 @@ static int open_temporary(const char *path, mode_t mode, char *name, size_t room
     for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
         struct timespec now = {0};
         clock_gettime(CLOCK_MONOTONIC, &now);
-        snprintf(name, room, "%s.%lx-%lx-%x.tmp", path, (unsigned long)getpid(),
-                 (unsigned long)now.tv_nsec, (unsigned)attempt);
+        snprintf(name, room, "%s.%lx-%lx-%x%s", path, (unsigned long)getpid(),
+                 (unsigned long)now.tv_nsec, (unsigned)attempt, TEMPORARY);
         int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST) return fd;
     }
@@ -178,10 +189,40 @@ bool rdk_file_replace(const char *path, const void *bytes, size_t n, rdk_status 
     return done;
 }
 
+/* ".PID-NANOSECONDS-ATTEMPT.tmp", each in hexadecimal digits, behind the name; see open_temporary.
+ */
+bool rdk_file_is_unfinished(const char *name, const char *of)
+{
+    enum { NUMBERS = 3 };
+    size_t n = strlen(of);
+    if (strncmp(name, of, n) != 0) return false;
+    name += n;
+    for (int i = 0; i < NUMBERS; i++) {
+        if (*name++ != (i ? '-' : '.')) return false;
+        n = strspn(name, "0123456789abcdef");
+        if (n == 0) return false;
+        name += n;
+    }
+    return strcmp(name, TEMPORARY) == 0;
+}
+
+/* What cannot be looked at (a loop of links, a directory that may not be searched) may well exist;
+ * whoever then opens it is told the cause. */
 bool rdk_file_exists(const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0;
+    return stat(path, &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+bool rdk_file_is_regular(const char *path, rdk_status *s)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) return fail_system(s, "open", path);
+    if (S_ISREG(info.st_mode)) return true;
+    return rdk_fail(s, RDK_EIO, "cannot read %s: it is %s (a regular file is needed)", path,
+                    S_ISDIR(info.st_mode)    ? "a directory"
+                    : S_ISFIFO(info.st_mode) ? "a pipe, which cannot be read again"
+                                             : "a device");
 }
 
 /* ---- directories ----------------------------------------------------------------------------- */

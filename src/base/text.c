@@ -104,6 +104,25 @@ void rdk_text_json(rdk_text *t, const char *string)
     add_string(t, "\"");
 }
 
+void rdk_text_shell(rdk_text *t, const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+=:,@%";
+    if (*path == '-') add_string(t, "./");
+    if (*path && path[strspn(path, plain)] == '\0') {
+        add_string(t, path);
+        return;
+    }
+    add_string(t, "'");
+    for (; *path; path++) {
+        if (*path == '\'')
+            add_string(t, "'\\''");
+        else
+            rdk_text_bytes(t, path, 1);
+    }
+    add_string(t, "'");
+}
+
 bool rdk_text_ok(const rdk_text *t, rdk_status *s)
 {
     if (t->failed)

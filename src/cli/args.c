@@ -225,19 +225,6 @@ static bool read_first(rdk_arguments *a, int argc, char **argv, rdk_status *s)
     return true;
 }
 
-static bool read_file(rdk_arguments *a, rdk_status *s)
-{
-    size_t size;
-    char *text = rdk_file_read(a->config_path, &size, s);
-    if (!text) return false;
-    bool read =
-        strlen(text) == size
-            ? rdk_config_read(&a->config, text, a->config_path, a->given, s)
-            : rdk_fail(s, RDK_EFORMAT, "%s is not a text: it holds a zero byte", a->config_path);
-    rdk_free(text);
-    return read;
-}
-
 static bool is_set(const reading *r, const char *name)
 {
     for (size_t i = 0; i < r->n_set; i++) {
@@ -246,11 +233,33 @@ static bool is_set(const reading *r, const char *name)
     return false;
 }
 
+/* What was typed counts, or it is refused: an option that does nothing hides a mistake. A file says
+ * everything, so nothing in it is one; a resumed run says itself what contradicts it. */
+static bool all_count(const reading *r)
+{
+    const rdk_config *c = &r->result->config;
+    for (size_t i = 0; i < r->n_set && !c->resume[0]; i++) {
+        const assignment *set = &r->set[i];
+        if (strcmp(set->value, "auto") != 0 && !rdk_option_counts(c, set->option, r->status))
+            return false;
+    }
+    return true;
+}
+
+/* A task that was typed over that of a file leaves behind what the file's task read. */
+static void drop_data_of_file(const reading *r)
+{
+    rdk_config *c = &r->result->config;
+    if (is_set(r, "task") && !is_set(r, "data") && !rdk_task_type_reads_data(c->task.name))
+        c->data[0] = '\0';
+}
+
 static bool apply(reading *r)
 {
     rdk_arguments *a = r->result;
     rdk_config_init(&a->config);
-    if (a->config_path && !read_file(a, r->status)) return false;
+    if (a->config_path && !rdk_config_load(&a->config, a->config_path, a->given, r->status))
+        return false;
     if (a->config_path && !is_set(r, "resume")) rdk_config_unresolve(&a->config);
     for (size_t i = 0; i < r->n_set; i++) {
         const rdk_option *o = r->set[i].option;
@@ -265,7 +274,8 @@ static bool apply(reading *r)
         return rdk_fail(r->status, RDK_EVALUE,
                         "--resume goes on in its own directory (drop --out %s)", a->config.out);
     }
-    return true;
+    drop_data_of_file(r);
+    return all_count(r);
 }
 
 bool rdk_arguments_read(rdk_arguments *a, int argc, char **argv, rdk_status *s)

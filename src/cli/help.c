@@ -19,12 +19,12 @@ char *rdk_option_usage(const rdk_option *o, char buf[RDK_USAGE_TEXT])
     return buf;
 }
 
-/* A bound as short as it can be: 1000, 1e12, 2^64-1. */
+/* A bound as short as it can be given: 1000, 1e12. */
 static void short_bound(double x, char out[RDK_NUMBER_TEXT])
 {
     static const double long_from = 1e9, two_to_64 = 18446744073709551616.0;
     if (x >= two_to_64 && x < 2 * two_to_64) {
-        strcpy(out, "2^64-1");
+        snprintf(out, RDK_NUMBER_TEXT, "%llu", (unsigned long long)UINT64_MAX);
     } else if (x >= long_from && x < two_to_64) {
         snprintf(out, RDK_NUMBER_TEXT, "%.0e", x);
         char *exponent = strchr(out, 'e') + 1; /* "+09" */
@@ -180,6 +180,7 @@ bool rdk_print_option(FILE *out, const char *name, rdk_status *s)
     fprintf(out, "  takes    %s\n", rdk_option_range(o, range));
     fprintf(out, "  default  %s\n", o->initial[0] ? o->initial : "none");
     if (o->auto_rule) fprintf(out, "  auto     %s\n", o->auto_rule);
+    if (o->need) fprintf(out, "  counts   with %s\n", o->need->by);
     fprintf(out, "  scope    %s\n", scopes[o->scope]);
     if (!strcmp(name, "scale")) print_scalings(out);
     if (!strcmp(name, "task")) print_tasks(out);

@@ -106,6 +106,8 @@ static int unknown_verb(const char *word)
 /* argv[1] is the verb where it does not begin with a dash. */
 static int run(int argc, char **argv)
 {
+    rdk_status s = {0};
+    if (!rdk_isa_check(&s)) return rdk_cli_failed(&s);
     if (argc < 2 || argv[1][0] == '-') return rdk_cli_train(argc > 0 ? argc - 1 : 0, argv + 1);
     for (size_t i = 0; i < VERBS; i++) {
         if (!strcmp(verbs[i].name, argv[1])) return verbs[i].run(argc - 2, argv + 2);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which of the tables that isa.c was compiled into is used: the best that the processor can run, or
- * the one that RDK_ISA names in the environment, if it can run that.
+ * the one that RDK_ISA names in the environment, if it can run that. The program refuses other
+ * names before it begins (rdk_isa_check); a library takes no offence at its host's environment.
  *
  * Invariant: the choice is made once and holds for the whole process.
  * Read next: isa.c. */
@@ -55,6 +56,23 @@ static const rdk_kernels *chosen(void)
     for (int i = 0; name && i < n; i++)
         if (strcmp(name, table[i]->isa) == 0) return table[i];
     return table[0];
+}
+
+bool rdk_isa_check(rdk_status *s)
+{
+    enum { NAMES = 64, SHOWN = 20 };
+    const rdk_kernels *table[TABLES_MAX];
+    int n = runnable(table);
+    const char *name = getenv("RDK_ISA");
+    char names[NAMES] = "";
+    if (!name || !*name) return true;
+    for (int i = 0; i < n; i++) {
+        if (strcmp(name, table[i]->isa) == 0) return true;
+        if (i) strcat(names, ", ");
+        strcat(names, table[i]->isa);
+    }
+    return rdk_fail(s, RDK_EVALUE, "RDK_ISA=%.*s in the environment is none of %s (unset it)",
+                    SHOWN, name, names);
 }
 
 const rdk_kernels *rdk_kernels_get(void)

@@ -127,7 +127,7 @@ static bool check_numbers(const rdk_model_config *c, rdk_status *s)
                         rdk_text_double(c->qk_gain, text));
     if (c->qk_gain != 0 && c->qk_norm == RDK_QK_OFF)
         return rdk_fail(s, RDK_EVALUE,
-                        "--qk-gain %s does nothing without QK-norm (drop it, or "
+                        "--qk-gain %s does nothing without QK-norm (give --qk-gain auto, or "
                         "choose --qk-norm l2, layer or rms)",
                         rdk_text_double(c->qk_gain, text));
     return true;

@@ -141,6 +141,18 @@ bool rdk_config_read(rdk_config *c, const char *text, const char *name, bool *gi
     return read || rdk_fail(s, first.code, "%s", first.message);
 }
 
+bool rdk_config_load(rdk_config *c, const char *path, bool *given, rdk_status *s)
+{
+    size_t size;
+    char *text = rdk_file_read(path, &size, s);
+    if (!text) return false;
+    bool read = strlen(text) == size
+                    ? rdk_config_read(c, text, path, given, s)
+                    : rdk_fail(s, RDK_EFORMAT, "%s is not a text: it holds a zero byte", path);
+    rdk_free(text);
+    return read;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static bool needs_quotes(const char *value)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool csv_fail(const rdk_csv *c, const char *what, rdk_status *s)
@@ -52,69 +53,108 @@ static uint64_t line_step(const char *line)
     return rdk_parse_uint(digits, &step) ? step : UINT64_MAX;
 }
 
-/* The length of text up to the first line of a step >= cut, or the last without an end. A line
- * before that which begins with no step is damage: *line is its number, counted from 1; else 0. */
-static size_t kept_bytes(const char *text, size_t size, size_t header_bytes, uint64_t cut,
-                         size_t *line)
+/* ---- going on with an old file --------------------------------------------------------------- */
+
+static const char OR_NEW[] = "or start a new run with --out";
+
+static size_t columns(const char *line, const char *end)
 {
-    const char *at = text + header_bytes, *end;
-    size_t number = 1; /* the header's */
-    *line = 0;
-    while ((end = memchr(at, '\n', size - (size_t)(at - text))) != NULL) {
+    size_t n = 1;
+    for (; line < end; line++) n += *line == ',';
+    return n;
+}
+
+/* Is this line, number `number`, the row that should stand there? */
+static bool check_line(const rdk_csv *c, const rdk_csv_old *old, const char *line, const char *end,
+                       size_t number, rdk_status *s)
+{
+    char key[RDK_CSV_KEY];
+    const char *header = old->header;
+    bool whole = line_step(line) != UINT64_MAX && !memchr(line, 0, (size_t)(end - line)) &&
+                 columns(line, end) == columns(header, header + strlen(header));
+    if (!whole)
+        return rdk_fail(s, RDK_EFORMAT, "cannot continue %s: line %zu is damaged (mend it, %s)",
+                        c->path, number, OR_NEW);
+    if (!old->next) return true;
+    if (!old->next(old->state, key))
+        return rdk_fail(s, RDK_EFORMAT,
+                        "cannot continue %s: line %zu is one too many before step %" PRIu64
+                        " (take it out, %s)",
+                        c->path, number, old->cut, OR_NEW);
+    return strncmp(line, key, strlen(key)) == 0 ||
+           rdk_fail(s, RDK_EFORMAT,
+                    "cannot continue %s: with the intervals of config.ini, line %zu should begin "
+                    "with \"%s\" (put back what is missing, %s)",
+                    c->path, number, key, OR_NEW);
+}
+
+/* *keep: the length of text up to the first line of a step >= cut, or a last one without its end.
+ */
+static bool check_rows(const rdk_csv *c, const rdk_csv_old *old, const char *text, size_t size,
+                       size_t *keep, rdk_status *s)
+{
+    const char *at = text + strlen(old->header) + 1, *end;
+    char key[RDK_CSV_KEY];
+    for (size_t number = 2; (end = memchr(at, '\n', size - (size_t)(at - text))); number++) {
         uint64_t step = line_step(at);
-        number++;
-        if (step == UINT64_MAX || memchr(at, 0, (size_t)(end - at))) {
-            *line = number;
-            break;
-        }
-        if (step >= cut) break;
+        if (step >= old->cut && step != UINT64_MAX) break;
+        if (!check_line(c, old, at, end, number, s)) return false;
         at = end + 1;
     }
-    return (size_t)(at - text);
+    *keep = (size_t)(at - text);
+    return !old->next || !old->next(old->state, key) ||
+           rdk_fail(s, RDK_EFORMAT,
+                    "cannot continue %s: its last rows before step %" PRIu64
+                    " are missing, from \"%s\" on (put them back, %s)",
+                    c->path, old->cut, key, OR_NEW);
 }
 
-static bool cut_rows(const rdk_csv *c, const char *text, size_t size, size_t header_bytes,
-                     uint64_t cut, rdk_status *s)
+/* The text of the file, checked, free with rdk_free; NULL where that failed, or where there is no
+ * file and none is needed. */
+static char *checked_text(const rdk_csv *c, const rdk_csv_old *old, size_t *size, size_t *keep,
+                          rdk_status *s)
 {
-    size_t line, keep = kept_bytes(text, size, header_bytes, cut, &line);
-    if (line)
-        return rdk_fail(s, RDK_EFORMAT,
-                        "cannot continue %s: line %zu is damaged (mend it, or start a new run with "
-                        "--out)",
-                        c->path, line);
-    return keep == size || rdk_file_replace(c->path, text, keep, s);
+    size_t n = strlen(old->header);
+    bool there = rdk_file_exists(c->path);
+    if (!there && old->cut > 0)
+        rdk_fail(s, RDK_EFORMAT, "cannot continue %s: it is missing (put it back, %s)", c->path,
+                 OR_NEW);
+    char *text = there ? rdk_file_read(c->path, size, s) : NULL;
+    if (!text) return NULL;
+    bool ok = strncmp(text, old->header, n) == 0 && text[n] == '\n';
+    if (!ok)
+        rdk_fail(s, RDK_EFORMAT, "cannot continue %s: its header is not \"%s\" (%s)", c->path,
+                 old->header, OR_NEW + strlen("or "));
+    if (ok && check_rows(c, old, text, *size, keep, s)) return text;
+    rdk_free(text);
+    return NULL;
 }
 
-static bool continue_missing(rdk_csv *c, const char *directory, const char *name,
-                             const char *header, uint64_t cut, rdk_status *s)
+bool rdk_csv_check(const rdk_csv_old *old, rdk_status *s)
 {
-    if (cut > 0)
-        return rdk_fail(s, RDK_EFORMAT,
-                        "cannot continue %s: it is missing (put it back, or start a new run with "
-                        "--out)",
-                        c->path);
-    rdk_csv_close(c);
-    return rdk_csv_create(c, directory, name, header, s);
+    rdk_csv c;
+    size_t size, keep;
+    if (!set_path(&c, old->directory, old->name, s)) return false;
+    rdk_free(checked_text(&c, old, &size, &keep, s));
+    rdk_csv_close(&c);
+    return rdk_ok(s);
 }
 
-bool rdk_csv_continue(rdk_csv *c, const char *directory, const char *name, const char *header,
-                      uint64_t cut, rdk_status *s)
+bool rdk_csv_continue(rdk_csv *c, const rdk_csv_old *old, rdk_status *s)
 {
-    if (!set_path(c, directory, name, s)) return false;
-    if (!rdk_file_exists(c->path)) return continue_missing(c, directory, name, header, cut, s);
-    size_t size, n = strlen(header);
-    char *text = rdk_file_read(c->path, &size, s);
-    if (!text) return false;
-    bool ok = true;
-    if (strncmp(text, header, n) != 0 || text[n] != '\n')
-        ok = rdk_fail(s, RDK_EFORMAT,
-                      "cannot continue %s: its header is not \"%s\" (start a new "
-                      "run with --out)",
-                      c->path, header);
-    ok = ok && cut_rows(c, text, size, n + 1, cut, s);
+    size_t size, keep;
+    if (!set_path(c, old->directory, old->name, s)) return false;
+    char *text = checked_text(c, old, &size, &keep, s);
+    if (!text) {
+        rdk_csv_close(c);
+        return rdk_ok(s) && rdk_csv_create(c, old->directory, old->name, old->header, s);
+    }
+    bool ok = keep == size || rdk_file_replace(c->path, text, keep, s);
     rdk_free(text);
     return ok && open_for_append(c, s);
 }
+
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 void rdk_csv_close(rdk_csv *c)
 {
@@ -160,11 +200,19 @@ void rdk_csv_empty(rdk_csv *c)
     field(c, "");
 }
 
+/* What is written to a file without a name is lost when it is closed. */
+static bool still_there(const rdk_csv *c, rdk_status *s)
+{
+    struct stat info;
+    return fstat(c->fd, &info) != 0 || info.st_nlink > 0 || !S_ISREG(info.st_mode) ||
+           rdk_fail(s, RDK_EIO, "%s was removed while the run was writing it", c->path);
+}
+
 bool rdk_csv_end(rdk_csv *c, rdk_status *s)
 {
     if (c->fd < 0) return true;
     rdk_text_add(&c->line, "\n");
-    if (!rdk_text_ok(&c->line, s)) return false;
+    if (!rdk_text_ok(&c->line, s) || !still_there(c, s)) return false;
     for (size_t done = 0; done < c->line.size;) {
         ssize_t n = write(c->fd, c->line.data + done, c->line.size - done);
         if (n < 0 && errno == EINTR) continue;

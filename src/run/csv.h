@@ -16,11 +16,24 @@ typedef struct rdk_csv {
 /* A new file with its header line ("step,loss"); replaces an old one. */
 bool rdk_csv_create(rdk_csv *c, const char *directory, const char *name, const char *header,
                     rdk_status *s);
-/* An old one to go on with, at step `cut`: its header must be the same; lines of a step >= cut, and
- * a last line without its end, are removed. A damaged line before that, or a missing file where cut
- * > 0, is an error that names it. */
-bool rdk_csv_continue(rdk_csv *c, const char *directory, const char *name, const char *header,
-                      uint64_t cut, rdk_status *s);
+
+/* What rows a file must hold, in order: writes how the next one begins ("20,train,"), or says that
+ * there is none. */
+enum { RDK_CSV_KEY = 128 };
+typedef bool rdk_csv_next(void *state, char key[RDK_CSV_KEY]);
+/* An old file, at the step where the run goes on. */
+typedef struct rdk_csv_old {
+    const char *directory, *name, *header; /* the header must be the same */
+    uint64_t cut;                          /* rows of this step and later are not looked at */
+    rdk_csv_next *next;                    /* what rows lie before it; NULL: not known */
+    void *state;
+} rdk_csv_old;
+
+/* Can it be gone on with? A damaged line before the cut, a row that should be there and is not, a
+ * missing file where cut > 0: errors that name file, row and remedy. Changes nothing. */
+bool rdk_csv_check(const rdk_csv_old *old, rdk_status *s);
+/* The same, then opens it: lines of a step >= cut, and a last line without its end, are removed. */
+bool rdk_csv_continue(rdk_csv *c, const rdk_csv_old *old, rdk_status *s);
 void rdk_csv_close(rdk_csv *c);
 
 /* The fields of one line, in order, then its end. Reals are written as the shortest text of the

@@ -3,17 +3,18 @@
  * The next training step is not touched: it has a stream and a batch of its own. */
 #include "trainer.h"
 
-#include <inttypes.h>
 #include <math.h>
 
-static bool forward(rdk_trainer *r)
+/* recording: all that the pass computed stays on the tape, to be looked at. */
+static bool forward(rdk_trainer *r, bool recording)
 {
     rdk_batch *b = &r->eval_batch;
     rdk_tape_reset(r->tape);
-    rdk_tape_recording(r->tape, false);
+    rdk_tape_recording(r->tape, recording);
     rdk_tape_training(r->tape, false, (rdk_stream){0}, 0);
     rdk_tensor *logits =
         rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length, NULL);
+    rdk_tape_scope(r->tape, "the loss");
     rdk_tensor *loss = rdk_cross_entropy(r->tape, logits, b->target, 1, b->nll, b->best);
     rdk_tape_recording(r->tape, true);
     if (loss) return true;
@@ -21,7 +22,12 @@ static bool forward(rdk_trainer *r)
     return rdk_fail(r->status, failed->code, "%s", failed->message);
 }
 
-bool rdk_evaluate(rdk_trainer *r, rdk_score *pass)
+static bool wants_stop(const rdk_trainer *r)
+{
+    return r->io->stop && *r->io->stop;
+}
+
+rdk_evaluation rdk_evaluate(rdk_trainer *r, rdk_score *pass)
 {
     const rdk_config *c = &r->config;
     rdk_batch *b = &r->eval_batch;
@@ -29,9 +35,14 @@ bool rdk_evaluate(rdk_trainer *r, rdk_score *pass)
     *pass = (rdk_score){0};
     for (size_t first = 0; first < c->eval_size; first += b->n) {
         size_t n = c->eval_size - first < b->n ? c->eval_size - first : b->n;
+        if (wants_stop(r)) return RDK_EVAL_STOPPED;
         rdk_batch_eval(b, r->task, c->seed, first, n);
-        if (!forward(r)) return false;
+        if (!forward(r, false)) return RDK_EVAL_FAILED;
         rdk_score p = rdk_batch_score(b);
+        if (!isfinite(p.loss)) {
+            if (forward(r, true)) rdk_fail_on_loss(r, "the held-out loss", p.loss);
+            return RDK_EVAL_FAILED;
+        }
         loss += p.loss * (double)p.counted;
         right += p.accuracy * (double)p.counted;
         whole += p.sequence_accuracy * (double)n;
@@ -43,8 +54,5 @@ bool rdk_evaluate(rdk_trainer *r, rdk_score *pass)
         pass->accuracy = right / (double)pass->counted;
         pass->sequence_accuracy = whole / (double)c->eval_size;
     }
-    if (isfinite(pass->loss)) return true;
-    return rdk_fail(r->status, RDK_ENONFINITE,
-                    "step %" PRIu64 ": the held-out loss is not finite (try a smaller --lr)",
-                    r->step);
+    return RDK_EVAL_DONE;
 }

@@ -130,3 +130,46 @@ bool rdk_json_string(rdk_json *j, rdk_text *out)
     j->at++;
     return true;
 }
+
+static const char *digits(const char *p, const char *end)
+{
+    while (p < end && *p >= '0' && *p <= '9') p++;
+    return p;
+}
+
+/* -?(0 | [1-9]d*)(.d+)?([eE][+-]?d+)? */
+static bool is_number(const char *p, const char *end)
+{
+    if (p < end && *p == '-') p++;
+    const char *from = p;
+    p = digits(p, end);
+    if (p == from || (*from == '0' && p - from > 1)) return false;
+    if (p < end && *p == '.') {
+        from = ++p;
+        if ((p = digits(p, end)) == from) return false;
+    }
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < end && (*p == '+' || *p == '-')) p++;
+        from = p;
+        if ((p = digits(p, end)) == from) return false;
+    }
+    return p == end;
+}
+
+bool rdk_json_scalar(rdk_json *j, rdk_text *out)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    if (rdk_json_next_is(j, '"')) return rdk_json_string(j, out);
+    if (j->error) return false;
+    const char *from = j->at, *to = from;
+    while (to < j->end && !strchr(",]} \t\r\n", *to)) to++;
+    size_t n = (size_t)(to - from);
+    bool fine = is_number(from, to);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        fine = fine || (n == strlen(words[i]) && memcmp(from, words[i], n) == 0);
+    if (!fine) return rdk_json_fail(j, "a string, number, true, false or null was expected");
+    rdk_text_bytes(out, from, n);
+    j->at = to;
+    return true;
+}

@@ -4,6 +4,7 @@
  * Invariant: a text is taken whole or not at all, and rdk_option_text gives a text that
  * rdk_option_set reads back to the same value.
  * Read next: config.c. */
+#include <math.h>
 #include <string.h>
 
 #include <rootdk/run.h>
@@ -159,10 +160,22 @@ static void store_text(rdk_config *c, const rdk_option *o, const char *text)
 
 /* ---- one setter a type ----------------------------------------------------------------------- */
 
+/* Digits, or the form that bounds are printed in: 1e12. Below 2^53 such a number is exact. */
+static bool parse_whole(const char *value, uint64_t *x)
+{
+    static const double exact_below = 9007199254740992.0;
+    double real;
+    if (rdk_parse_uint(value, x)) return true;
+    if (!strpbrk(value, "eE") || !rdk_parse_double(value, &real)) return false;
+    if (!(real >= 0 && real < exact_below) || real != floor(real)) return false;
+    *x = (uint64_t)real;
+    return true;
+}
+
 static bool set_uint(rdk_config *c, const rdk_option *o, const char *value)
 {
     uint64_t x;
-    if (!rdk_parse_uint(value, &x) || (double)x < o->low || (double)x > o->high) return false;
+    if (!parse_whole(value, &x) || (double)x < o->low || (double)x > o->high) return false;
     store_uint(c, o, x);
     return true;
 }
@@ -228,11 +241,19 @@ static bool set_text(rdk_config *c, const rdk_option *o, const char *value)
     return true;
 }
 
+/* The number that stands for "auto": 0, or, where that is a value like others, the largest. */
+static uint64_t auto_uint(const rdk_option *o)
+{
+    return o->low > 0 ? 0 : RDK_BY_RULE;
+}
+
 static void set_auto(rdk_config *c, const rdk_option *o)
 {
     const int none = -1;
     if (o->type == RDK_OPT_CHOICE) {
         memcpy(field_of(c, o), &none, sizeof none);
+    } else if (o->type == RDK_OPT_UINT) {
+        store_uint(c, o, auto_uint(o));
     } else {
         memset(field_of(c, o), 0, o->size);
     }
@@ -281,7 +302,7 @@ static void real_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
 static void uint_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
 {
     uint64_t x = load_uint(c, o);
-    if (o->auto_rule && x == 0) {
+    if (o->auto_rule && x == auto_uint(o)) {
         rdk_text_add(out, "%s", by_rule);
     } else {
         rdk_text_add(out, "%llu", (unsigned long long)x);

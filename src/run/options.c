@@ -4,7 +4,8 @@
  *
  * Invariant: names are unique, rows of one group stand together, and every default is a value that
  * the row itself accepts (tests/unit/test_options.c).
- * A new option is a field of rdk_config and a row here.
+ * A new option is a field of rdk_config and a row here; where it counts only beside certain others,
+ * the row's need says so.
  * Read next: option_value.c, how a row reads and writes its field. */
 #include <string.h>
 
@@ -38,6 +39,54 @@ static const char *scaling_name(size_t i)
     return rdk_scaling_at(i)->name;
 }
 
+/* ---- what an option may need of others --------------------------------------------------------
+ */
+
+static bool has_qk_norm(const rdk_config *c)
+{
+    const rdk_scaling *policy = rdk_scaling_find(c->model.scale);
+    if (c->model.qk_norm != RDK_QK_AUTO) return c->model.qk_norm != RDK_QK_OFF;
+    return policy && policy->qk_norm != RDK_QK_OFF;
+}
+
+static bool has_mlp(const rdk_config *c)
+{
+    return c->model.mlp != RDK_MLP_NONE;
+}
+
+static bool is_text(const rdk_config *c)
+{
+    return rdk_task_type_reads_data(c->task.name);
+}
+
+static bool is_adamw(const rdk_config *c)
+{
+    return c->optim.kind == RDK_ADAMW;
+}
+
+static bool is_sgd(const rdk_config *c)
+{
+    return c->optim.kind == RDK_SGD;
+}
+
+static bool lr_ends(const rdk_config *c)
+{
+    return c->optim.schedule != RDK_CONSTANT;
+}
+
+static bool has_out(const rdk_config *c)
+{
+    return c->out[0] != '\0';
+}
+
+static const rdk_need qk_norm_needed = {has_qk_norm, "--qk-norm l2, layer or rms"};
+static const rdk_need mlp_needed = {has_mlp, "an --mlp other than none"};
+static const rdk_need text_needed = {is_text, "--task text"};
+static const rdk_need adamw_needed = {is_adamw, "--optimizer adamw"};
+static const rdk_need sgd_needed = {is_sgd, "--optimizer sgd"};
+static const rdk_need end_needed = {lr_ends, "--schedule linear or cosine"};
+static const rdk_need out_needed = {has_out, "--out DIR"};
+
 static const rdk_option options[] = {
     {"scale", attention, RDK_OPT_NAME, RDK_OPT_DEFINES, FIELD(model.scale), "sqrt", 1e-6, 1e6,
      .name_count = rdk_scaling_count, .name_at = scaling_name, .value_name = "NAME|C",
@@ -46,9 +95,10 @@ static const rdk_option options[] = {
      .choices = qk_norm_names, .auto_rule = "by --scale", .value_name = "KIND",
      .help = "normalise q and k of each head"},
     {"qk-gain", attention, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(model.qk_gain), "auto", 1e-6, 1e6,
-     .auto_rule = "1; l2: sqrt(d_k)", .value_name = "G", .help = "gain of that norm at the start"},
+     .auto_rule = "1; l2: sqrt(d_k)", .value_name = "G", .help = "gain of that norm at the start",
+     .need = &qk_norm_needed},
     {"qk-gain-learned", attention, RDK_OPT_BOOL, RDK_OPT_DEFINES, FIELD(model.qk_gain_learned),
-     "on", .help = "train that gain"},
+     "on", .help = "train that gain", .need = &qk_norm_needed},
     {"heads", attention, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(model.heads), "auto", 1, 1024,
      .auto_rule = "2", .value_name = "N", .help = "attention heads"},
     {"d-k", attention, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(model.d_k), "auto", 1, MOST_WIDTH,
@@ -62,7 +112,8 @@ static const rdk_option options[] = {
      .auto_rule = "64; random: 128", .value_name = "N",
      .help = "width of the residual stream"},
     {"d-ff", model, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(model.d_ff), "auto", 1, 16 * MOST_WIDTH,
-     .auto_rule = "4 d_model", .value_name = "N", .help = "width inside the MLP"},
+     .auto_rule = "4 d_model", .value_name = "N", .help = "width inside the MLP",
+     .need = &mlp_needed},
     {"norm-place", model, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.norm_place), "pre",
      .choices = norm_place_names, .value_name = "KIND",
      .help = "normalise before or after each part"},
@@ -88,12 +139,13 @@ static const rdk_option options[] = {
     {"vocab", task, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(task.vocab), "auto", 1, MOST_SYMBOLS,
      .auto_rule = "by the task", .value_name = "N", .help = "kinds of symbols, see the task"},
     {"data", task, RDK_OPT_TEXT, RDK_OPT_FINDS, FIELD(data), "", .value_name = "PATH",
-     .help = "file to read (--task text)"},
+     .help = "file to read (--task text)", .need = &text_needed},
     {"tokenizer", task, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(task.tokenizer), "char",
      .choices = tokenizer_names, .value_name = "KIND",
-     .help = "symbols of a text: UTF-8 characters or bytes"},
+     .help = "symbols of a text: UTF-8 characters or bytes", .need = &text_needed},
     {"val-fraction", task, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(task.val_fraction), "0.1", 1e-6,
-     0.999999, .value_name = "F", .help = "share of a text held out, its last part"},
+     0.999999, .value_name = "F", .help = "share of a text held out, its last part",
+     .need = &text_needed},
     {"steps", training, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(steps), "600", 1, 1e12,
      .value_name = "N", .help = "updates"},
     {"batch", training, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(batch), "64", 1, MOST_SEQUENCES,
@@ -106,19 +158,19 @@ static const rdk_option options[] = {
     {"lr", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(optim.lr), "0.001", 0, 1e30,
      .value_name = "X", .help = "peak learning rate"},
     {"min-lr", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(optim.min_lr), "0", 0, 1e30,
-     .value_name = "X", .help = "where the linear and cosine schedules end"},
+     .value_name = "X", .help = "where the linear and cosine schedules end", .need = &end_needed},
     {"warmup", training, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(optim.warmup), "50", 0, 1e12,
      .value_name = "N", .help = "updates of rising lr, at most --steps"},
     {"schedule", training, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(optim.schedule), "constant",
      .choices = schedule_names, .value_name = "KIND", .help = "lr after the warmup"},
     {"beta1", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(optim.beta1), "0.9", 0, 0.999999,
-     .value_name = "B", .help = "adamw: memory of the mean"},
+     .value_name = "B", .help = "adamw: memory of the mean", .need = &adamw_needed},
     {"beta2", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(optim.beta2), "0.95", 0, 0.999999,
-     .value_name = "B", .help = "adamw: memory of the square"},
+     .value_name = "B", .help = "adamw: memory of the square", .need = &adamw_needed},
     {"eps", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(optim.eps), "1e-8", 1e-30, 1,
-     .value_name = "X", .help = "adamw: added to the root of the square"},
+     .value_name = "X", .help = "adamw: added to the root of the square", .need = &adamw_needed},
     {"momentum", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(optim.momentum), "0.9", 0, 0.999999,
-     .value_name = "M", .help = "sgd: memory of the gradient"},
+     .value_name = "M", .help = "sgd: memory of the gradient", .need = &sgd_needed},
     {"weight-decay", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(optim.weight_decay), "0.01", 0,
      100, .value_name = "X", .help = "pull of matrices towards 0"},
     {"clip", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(optim.clip), "1", 0, 1e30,
@@ -138,14 +190,15 @@ static const rdk_option options[] = {
      .value_name = "N", .help = "updates between table lines; 0: first and last only"},
     {"probe-every", running, RDK_OPT_UINT, RDK_OPT_RECORDS, FIELD(probe_every), "20", 0, 1e12,
      .value_name = "N", .help = "updates between looks at attention; 0: never"},
-    {"eval-every", running, RDK_OPT_UINT, RDK_OPT_RECORDS, FIELD(eval_every), "100", 0, 1e12,
-     .value_name = "N", .help = "updates between evaluations; 0: at the end only"},
+    {"eval-every", running, RDK_OPT_UINT, RDK_OPT_RECORDS, FIELD(eval_every), "auto", 0, 1e12,
+     .auto_rule = "100+, by cost", .value_name = "N",
+     .help = "updates between evaluations; 0: the last"},
     {"eval-size", running, RDK_OPT_UINT, RDK_OPT_RECORDS, FIELD(eval_size), "auto", 1, 1e9,
      .auto_rule = "1024; text: all", .value_name = "N", .help = "sequences of an evaluation"},
     {"save-every", running, RDK_OPT_UINT, RDK_OPT_RECORDS, FIELD(save_every), "0", 0, 1e12,
      .value_name = "N", .help = "updates between checkpoints; 0: at the end only"},
     {"force", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(force), "off",
-     .help = "replace the run that stands in --out"},
+     .help = "replace the run that stands in --out", .need = &out_needed},
     {"quiet", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(quiet), "off",
      .help = "no table and no progress, only the verdict"},
 };
@@ -168,4 +221,12 @@ const rdk_option *rdk_option_find(const char *name)
         if (!strcmp(options[i].name, name)) return &options[i];
     }
     return NULL;
+}
+
+bool rdk_option_counts(const rdk_config *c, const rdk_option *o, rdk_status *s)
+{
+    if (!o->need || o->need->met(c)) return true;
+    return rdk_fail(s, RDK_EVALUE,
+                    "--%s does nothing here: it counts with %s (add that, or drop --%s)", o->name,
+                    o->need->by, o->name);
 }

@@ -15,7 +15,10 @@ enum {
     USUAL_D_K = 64,
     FF_PER_D_MODEL = 4,
     ENDLESS_EVAL_SIZE = 1024, /* sequences, where the task has no split of its own */
+    LEAST_EVAL_EVERY = 100,   /* updates; the rule gives multiples of it */
+    FORWARD_PARTS = 3,        /* an update costs as much as so many forward passes */
 };
+static const double EVAL_SHARE = 0.1; /* of the time of training, that evaluating may take */
 
 /* ---- the model's sizes ----------------------------------------------------------------------- */
 
@@ -59,17 +62,19 @@ static void resolve_qk_norm(rdk_model_config *m)
     if (m->qk_norm != RDK_QK_OFF && m->qk_gain == 0) m->qk_gain = usual_qk_gain(m);
 }
 
-void rdk_config_unresolve(rdk_config *c)
-{
-    rdk_model_config *m = &c->model;
-    if (m->qk_gain == usual_qk_gain(m)) m->qk_gain = 0;
-    if (m->qk_norm == usual_qk_norm(m)) m->qk_norm = RDK_QK_AUTO;
-    if (!m->d_model) return;
-    if (m->d_ff == FF_PER_D_MODEL * m->d_model) m->d_ff = 0;
-    if (m->heads && m->d_k * m->heads == m->d_model) m->d_k = 0;
-}
-
 /* ---- the training ---------------------------------------------------------------------------- */
+
+/* Evaluating all the time would cost more than training where the held-out part is large and the
+ * batches are small (a whole text). A forward pass is a third of an update, so this many updates
+ * lie between two evaluations where those are to take a tenth of the time. It depends on no
+ * --steps, so that a run that is made longer keeps its rhythm. */
+static uint64_t usual_eval_every(const rdk_config *c)
+{
+    double updates = (double)c->eval_size / ((double)c->batch * (double)c->accum);
+    double least = updates / FORWARD_PARTS / EVAL_SHARE;
+    double hundreds = ceil(least / LEAST_EVAL_EVERY);
+    return hundreds < 1 ? LEAST_EVAL_EVERY : LEAST_EVAL_EVERY * (uint64_t)hundreds;
+}
 
 static void resolve_task(rdk_config *c, const rdk_task *task)
 {
@@ -80,6 +85,7 @@ static void resolve_task(rdk_config *c, const rdk_task *task)
     c->model.max_len = rdk_task_tokens(task);
     if (!c->eval_size) c->eval_size = windows ? windows : ENDLESS_EVAL_SIZE;
     if (windows && c->eval_size > windows) c->eval_size = windows;
+    if (c->eval_every == RDK_BY_RULE) c->eval_every = usual_eval_every(c);
 }
 
 static bool check_training(rdk_config *c, rdk_status *s)
@@ -95,6 +101,30 @@ static bool check_training(rdk_config *c, rdk_status *s)
                         rdk_text_double(c->optim.min_lr, min_lr), rdk_text_double(c->optim.lr, lr));
     }
     return true;
+}
+
+/* ---- and back ------------------------------------------------------------------------------- */
+
+/* A text's vocabulary is what the text has. How many windows it has is not known here, so that the
+ * size of its evaluation stays what it is. */
+static void unresolve_task(rdk_config *c)
+{
+    bool text = rdk_task_type_reads_data(c->task.name);
+    if (c->eval_size && c->eval_every == usual_eval_every(c)) c->eval_every = RDK_BY_RULE;
+    if (!text && c->eval_size == ENDLESS_EVAL_SIZE) c->eval_size = 0;
+    if (c->task.length == rdk_task_type_usual_length(c->task.name)) c->task.length = 0;
+    if (text || c->task.vocab == rdk_task_type_usual_vocab(c->task.name)) c->task.vocab = 0;
+}
+
+void rdk_config_unresolve(rdk_config *c)
+{
+    rdk_model_config *m = &c->model;
+    unresolve_task(c);
+    if (m->qk_gain == usual_qk_gain(m)) m->qk_gain = 0;
+    if (m->qk_norm == usual_qk_norm(m)) m->qk_norm = RDK_QK_AUTO;
+    if (!m->d_model) return;
+    if (m->d_ff == FF_PER_D_MODEL * m->d_model) m->d_ff = 0;
+    if (m->heads && m->d_k * m->heads == m->d_model) m->d_k = 0;
 }
 
 /* ---- the size of the run --------------------------------------------------------------------- */

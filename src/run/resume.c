@@ -67,14 +67,13 @@ bool rdk_resume_config(rdk_config *c, const bool *given, rdk_status *s)
         return rdk_fail(s, RDK_EIO,
                         "cannot resume %s: there is no %s (a run's directory is needed)", c->resume,
                         path);
-    char *text = rdk_file_read(path, NULL, s);
-    if (!text) return false;
     rdk_config old;
     rdk_config_init(&old);
-    bool ok = rdk_config_read(&old, text, path, NULL, s);
+    bool ok = rdk_config_load(&old, path, NULL, s);
     for (size_t i = 0; ok && i < rdk_option_count(); i++)
         if (given && given[i]) ok = take_over(&old, c, rdk_option_at(i), s);
-    rdk_free(text);
+    /* Where the text is another one, its hash says so, and not the number of its symbols. */
+    if (ok && rdk_task_type_reads_data(old.task.name)) old.task.vocab = 0;
     if (ok) *c = old;
     return ok;
 }

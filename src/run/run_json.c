@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "json.h"
+
 static void string_field(rdk_text *t, const char *key, const char *value)
 {
     rdk_text_add(t, "  \"%s\": ", key);
@@ -42,6 +44,9 @@ static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
         number_field(t, "held_out_loss", f->held_out.loss);
         number_field(t, "held_out_accuracy", f->held_out.accuracy);
         number_field(t, "held_out_sequence_accuracy", f->held_out.sequence_accuracy);
+    }
+    /* one of a step still to come, which a killed run left, is not this state's yet */
+    if (f->known && r->best_step <= r->step) {
         number_field(t, "best_held_out_loss", r->best_loss);
         integer_field(t, "best_step", r->best_step);
     }
@@ -58,10 +63,23 @@ static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
     number_field(t, "query_value_ratio", f->ratio_last);
 }
 
+/* What no checkpoint holds and a resumed run must find unchanged: "log-every 20, ...". */
+static void recorded(rdk_text *t, const rdk_config *c)
+{
+    for (size_t i = 0; i < rdk_option_count(); i++) {
+        const rdk_option *o = rdk_option_at(i);
+        if (o->scope != RDK_OPT_RECORDS) continue;
+        rdk_text_add(t, "%s%s ", t->size ? ", " : "", o->name);
+        rdk_option_text(c, o, t);
+    }
+}
+
 bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *finals, rdk_status *s)
 {
     char path[RDK_PATH_TEXT + 64];
-    rdk_text t = {0};
+    rdk_text t = {0}, intervals = {0};
+    if (!rdk_rundir_is_ours(&r->directory, s)) return false;
+    recorded(&intervals, &r->config);
     rdk_text_add(&t, "{\n");
     string_field(&t, "program", "rootdk");
     string_field(&t, "version", rdk_version());
@@ -71,6 +89,8 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     string_field(&t, "precision", sizeof(rdk_real) == sizeof(float) ? "float32" : "float64");
     machine_fields(&t);
     string_field(&t, "data", rdk_task_summary(r->task));
+    string_field(&t, "recorded", intervals.data ? intervals.data : "");
+    rdk_text_free(&intervals);
     integer_field(&t, "parameters", rdk_trainable_count(r->model));
     number_field(&t, "score_scale", rdk_model_score_scale(r->model));
     number_field(&t, "score_std_theory", r->theory.score_std);
@@ -91,13 +111,58 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     return ok;
 }
 
-bool rdk_run_json_says(const rdk_trainer *r, const char *text)
+/* ---- reading it back ------------------------------------------------------------------------- */
+
+/* The keys of one flat object, to its end. */
+static bool find(rdk_json *j, const char *key, rdk_text *value, bool *found)
+{
+    rdk_text name = {0}, other = {0};
+    bool ok = rdk_json_take(j, '{');
+    while (ok && !rdk_json_next_is(j, '}')) {
+        name.size = other.size = 0;
+        ok = rdk_json_string(j, &name) && rdk_json_take(j, ':');
+        bool wanted = ok && !*found && strcmp(name.data, key) == 0;
+        ok = ok && rdk_json_scalar(j, wanted ? value : &other);
+        *found = *found || (ok && wanted);
+        if (ok && !rdk_json_next_is(j, '}')) ok = rdk_json_take(j, ',');
+    }
+    rdk_text_free(&name);
+    rdk_text_free(&other);
+    return ok && rdk_json_take(j, '}') && rdk_json_finished(j);
+}
+
+bool rdk_run_json_find(const rdk_trainer *r, const char *key, rdk_text *value, bool *found,
+                       rdk_status *s)
 {
     char path[RDK_PATH_TEXT + 64];
-    rdk_status ignored = {0};
-    rdk_rundir_file(&r->directory, "run.json", path);
-    char *json = rdk_file_exists(path) ? rdk_file_read(path, NULL, &ignored) : NULL;
-    bool says = json && strstr(json, text) != NULL;
-    rdk_free(json);
-    return says;
+    size_t size;
+    *found = false;
+    if (!rdk_file_exists(rdk_rundir_file(&r->directory, "run.json", path))) return true;
+    char *text = rdk_file_read(path, &size, s);
+    if (!text) return false;
+    rdk_json j = rdk_json_open(text, size);
+    bool ok = find(&j, key, value, found);
+    if (!ok)
+        rdk_fail(s, RDK_EFORMAT, "%s is damaged: %s, at byte %zu (take it away, or put it back)",
+                 path, j.error ? j.error : "out of memory",
+                 j.error ? (size_t)(j.error_at - text) : 0);
+    rdk_free(text);
+    return ok;
+}
+
+bool rdk_run_json_agrees(const rdk_trainer *r)
+{
+    rdk_text was = {0}, is = {0};
+    bool found = false, ok = rdk_run_json_find(r, "recorded", &was, &found, r->status);
+    recorded(&is, &r->config);
+    ok = ok && rdk_text_ok(&is, r->status);
+    if (ok && found && was.data && is.data && strcmp(was.data, is.data) != 0)
+        ok = rdk_fail(
+            r->status, RDK_EFORMAT,
+            "cannot resume %s: config.ini was changed from %s to %s (set it back, or start "
+            "a new run with --config)",
+            r->directory.path, was.data, is.data);
+    rdk_text_free(&was);
+    rdk_text_free(&is);
+    return ok;
 }

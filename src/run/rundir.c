@@ -15,9 +15,10 @@
 
 enum { MOST_SUFFIXES = 10000 };
 
-static const char *const RUN_FILES[] = {"config.ini",       "run.json",        "metrics.csv",
-                                        "attention.csv",    "gradients.csv",   "timing.csv",
-                                        "last.safetensors", "best.safetensors"};
+static const char *const RUN_FILES[] = {
+    "config.ini",       "run.json",         "metrics.csv",
+    "attention.csv",    "gradients.csv",    "timing.csv",
+    "last.safetensors", "best.safetensors", "best-before-end.safetensors"};
 
 char *rdk_rundir_file(const rdk_rundir *d, const char *name, char buf[RDK_PATH_TEXT + 64])
 {
@@ -59,28 +60,34 @@ static bool remove_old_run(const rdk_rundir *d, rdk_status *s)
     return true;
 }
 
-/* Is this "NAME.something.tmp", the unfinished new form of one of our files? */
 static bool is_leftover(const char *name)
 {
-    static const char end[] = ".tmp";
-    size_t n = strlen(name);
-    if (n < sizeof end || strcmp(name + n - (sizeof end - 1), end) != 0) return false;
-    for (size_t i = 0; i < sizeof RUN_FILES / sizeof *RUN_FILES; i++) {
-        size_t k = strlen(RUN_FILES[i]);
-        if (strncmp(name, RUN_FILES[i], k) == 0 && name[k] == '.') return true;
-    }
+    for (size_t i = 0; i < sizeof RUN_FILES / sizeof *RUN_FILES; i++)
+        if (rdk_file_is_unfinished(name, RUN_FILES[i])) return true;
     return false;
 }
 
 /* What a process left that was killed while it saved. The lock says that none is at it now. */
 static void remove_leftovers(const rdk_rundir *d)
 {
-    char path[RDK_PATH_TEXT + 64];
     DIR *dir = opendir(d->path);
     if (!dir) return;
     for (struct dirent *e; (e = readdir(dir));)
-        if (is_leftover(e->d_name)) unlink(rdk_rundir_file(d, e->d_name, path));
+        if (is_leftover(e->d_name)) unlinkat(d->lock, e->d_name, 0);
     closedir(dir);
+}
+
+static bool refuse_old_run(const rdk_rundir *d, rdk_status *s)
+{
+    rdk_text path = {0};
+    rdk_text_shell(&path, d->path);
+    rdk_fail(
+        s, RDK_EVALUE,
+        "--out %s exists and is not empty (go on with it: --resume %s, replace it: --force, or "
+        "choose another name)",
+        d->path, path.data ? path.data : "");
+    rdk_text_free(&path);
+    return false;
 }
 
 static bool create_named(rdk_rundir *d, const rdk_config *c, rdk_status *s)
@@ -95,10 +102,7 @@ static bool create_named(rdk_rundir *d, const rdk_config *c, rdk_status *s)
     if (!lock_directory(d, s)) return false;
     if (!c->force && !directory_is_empty(d->path)) {
         rdk_rundir_close(d);
-        return rdk_fail(s, RDK_EVALUE,
-                        "--out %s exists and is not empty (go on with it: --resume %s, "
-                        "replace it: --force, or choose another name)",
-                        d->path, d->path);
+        return refuse_old_run(d, s);
     }
     remove_leftovers(d);
     return remove_old_run(d, s);
@@ -129,6 +133,17 @@ bool rdk_rundir_open(rdk_rundir *d, const char *path, rdk_status *s)
     if (!lock_directory(d, s)) return false;
     remove_leftovers(d);
     return true;
+}
+
+bool rdk_rundir_is_ours(const rdk_rundir *d, rdk_status *s)
+{
+    struct stat held, named;
+    if (d->lock < 0 || fstat(d->lock, &held) != 0) return true;
+    if (stat(d->path, &named) == 0 && named.st_ino == held.st_ino && named.st_dev == held.st_dev)
+        return true;
+    return rdk_fail(s, RDK_EIO,
+                    "%s was removed or replaced while the run was in it; nothing more can be saved",
+                    d->path);
 }
 
 void rdk_rundir_close(rdk_rundir *d)

@@ -17,6 +17,10 @@ bool rdk_rundir_create(rdk_rundir *d, const rdk_config *c, rdk_status *s);
 bool rdk_rundir_open(rdk_rundir *d, const char *path, rdk_status *s);
 void rdk_rundir_close(rdk_rundir *d);
 
+/* Is it still the directory that was opened? Not where it was removed, or another one has its name:
+ * whatever lies there now belongs to somebody else. */
+bool rdk_rundir_is_ours(const rdk_rundir *d, rdk_status *s);
+
 /* "DIR/NAME" in buf, which is returned. */
 char *rdk_rundir_file(const rdk_rundir *d, const char *name, char buf[RDK_PATH_TEXT + 64]);
 

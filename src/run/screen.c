@@ -56,9 +56,11 @@ void rdk_screen_complete(const rdk_trainer *r)
     if (!r->io->out) return;
     fprintf(r->io->out, "%s is complete, at step %" PRIu64 " of %" PRIu64 "; nothing was changed\n",
             r->directory.path, r->step, r->config.steps);
-    if (r->config.optim.schedule == RDK_CONSTANT)
-        fprintf(r->io->out, "to make it longer: %s --resume %s --steps N\n", r->io->command,
-                r->directory.path);
+    rdk_text again = {0};
+    rdk_words_command(&again, r, "--resume", "");
+    if (r->config.optim.schedule == RDK_CONSTANT && again.data)
+        fprintf(r->io->out, "to make it longer: %s --steps N\n", again.data);
+    rdk_text_free(&again);
     fflush(r->io->out);
 }
 
@@ -159,8 +161,10 @@ void rdk_screen_resume_hint(const rdk_trainer *r, const char *why)
 {
     rdk_screen_progress_clear(r);
     if (!r->io->out) return;
-    fprintf(r->io->out,
-            "%s after %" PRIu64 " of %" PRIu64 " steps; saved. To go on:\n    %s --resume %s\n",
-            why, r->step, r->config.steps, r->io->command, r->directory.path);
+    rdk_text again = {0};
+    rdk_words_command(&again, r, "--resume", "");
+    fprintf(r->io->out, "%s after %" PRIu64 " of %" PRIu64 " steps; saved. To go on:\n    %s\n",
+            why, r->step, r->config.steps, again.data ? again.data : "");
+    rdk_text_free(&again);
     fflush(r->io->out);
 }

@@ -16,18 +16,17 @@ static int head_of(const rdk_trainer *r, const rdk_node *n, size_t at)
     return (int)(at % rdk_cols(n->out) / r->config.model.d_k);
 }
 
-static bool fail_on_loss(rdk_trainer *r, double loss)
+bool rdk_fail_on_loss(rdk_trainer *r, const char *what, double loss)
 {
     size_t at = 0;
     const rdk_node *n = rdk_tape_first_nonfinite(r->tape, &at);
     char head[32] = "", number[RDK_NUMBER_TEXT];
     if (n && head_of(r, n, at) >= 0) snprintf(head, sizeof head, ", head %d", head_of(r, n, at));
     return rdk_fail(r->status, RDK_ENONFINITE,
-                    "step %" PRIu64
-                    ": the loss is %s, first non-finite in %s%s, output of %s (try a "
+                    "step %" PRIu64 ": %s is %s, first non-finite in %s%s, output of %s (try a "
                     "smaller --lr, more --warmup, or --clip)",
-                    r->step, rdk_text_double(loss, number), n && n->scope ? n->scope : "the model",
-                    head, n ? n->op->name : "the loss");
+                    r->step, what, rdk_text_double(loss, number),
+                    n && n->scope ? n->scope : "the model", head, n ? n->op->name : "the loss");
 }
 
 static bool fail_on_gradient(rdk_trainer *r, double norm)
@@ -58,7 +57,8 @@ static bool micro_batch(rdk_trainer *r, size_t micro, double counted, bool measu
     rdk_tape_scope(r->tape, "the loss");
     rdk_tensor *loss =
         rdk_cross_entropy(r->tape, logits, b->target + at, counted, b->nll + at, b->best + at);
-    if (loss && !isfinite(loss->data[0])) return fail_on_loss(r, (double)loss->data[0]);
+    if (loss && !isfinite(loss->data[0]))
+        return rdk_fail_on_loss(r, "the loss", (double)loss->data[0]);
     if (!loss || !rdk_tape_backward(r->tape, loss)) {
         const rdk_status *failed = rdk_tape_status(r->tape);
         return rdk_fail(r->status, failed->code, "%s", failed->message);

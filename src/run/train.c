@@ -14,10 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-static bool due(uint64_t every, uint64_t step, uint64_t steps)
-{
-    return step == steps || (every > 0 && step % every == 0);
-}
+/* What came of a visit. */
+typedef enum { VISITED, STOPPED, FAILED } visit_end;
 
 static void remember(rdk_trainer *r, const rdk_step_report *report, bool first, rdk_finals *f)
 {
@@ -35,40 +33,42 @@ static void remember(rdk_trainer *r, const rdk_step_report *report, bool first, 
     f->ratio_last = ratio;
 }
 
-static bool held_out(rdk_trainer *r, rdk_finals *f)
+static visit_end held_out(rdk_trainer *r, rdk_finals *f)
 {
-    if (!rdk_evaluate(r, &f->held_out) || !rdk_logs_eval_row(r, &f->held_out)) return false;
+    rdk_score pass;
+    rdk_evaluation end = rdk_evaluate(r, &pass);
+    if (end != RDK_EVAL_DONE) return end == RDK_EVAL_STOPPED ? STOPPED : FAILED;
+    f->held_out = pass;
     f->known = true;
-    rdk_screen_eval(r, &f->held_out);
-    if (f->held_out.loss >= r->best_loss) return true;
-    r->best_loss = f->held_out.loss;
-    r->best_step = r->step;
-    return rdk_checkpoint_save(r, "best.safetensors");
+    if (!rdk_logs_eval_row(r, &pass)) return FAILED;
+    rdk_screen_eval(r, &pass);
+    return pass.loss >= r->best_loss || rdk_best_save(r, pass.loss) ? VISITED : FAILED;
 }
 
 /* What is seen of step r->step. On return the gradients of its batch are in the model; *probed
- * tells whether rows of gradients.csv are owed. */
-static bool visit(rdk_trainer *r, rdk_step_report *report, rdk_finals *f, bool *probed)
+ * tells whether rows of gradients.csv are owed. Stopped: by a signal during the evaluation. The
+ * rows that were written then are those of a step that has not been, and a resumed run cuts them.
+ */
+static visit_end visit(rdk_trainer *r, rdk_step_report *report, rdk_finals *f, bool *probed)
 {
     const rdk_config *c = &r->config;
-    bool log = r->step == 0 || due(c->log_every, r->step, c->steps);
-    bool evaluate = due(c->eval_every, r->step, c->steps);
-    *probed = c->probe_every > 0 && due(c->probe_every, r->step, c->steps);
+    bool log = rdk_logs_at(c, r->step);
+    *probed = rdk_probes_at(c, r->step);
 
     bool fine = rdk_step_gradients(r, log || *probed, report);
     if (!fine && r->status->code == RDK_ENONFINITE) rdk_logs_train_row(r, report);
-    if (!fine) return false;
+    if (!fine) return FAILED;
     if (log || *probed) remember(r, report, r->step == 0, f);
     if (r->step == 0) rdk_screen_start(r, log || *probed);
     if (log) {
         rdk_screen_row(r, report);
-        if (!rdk_logs_train_row(r, report) || !rdk_logs_timing_row(r)) return false;
+        if (!rdk_logs_train_row(r, report) || !rdk_logs_timing_row(r)) return FAILED;
     }
     if (*probed) {
-        if (!rdk_logs_attention_rows(r)) return false;
+        if (!rdk_logs_attention_rows(r)) return FAILED;
         rdk_logs_keep_norms(r);
     }
-    return !evaluate || held_out(r, f);
+    return rdk_evaluates_at(c, r->step) ? held_out(r, f) : VISITED;
 }
 
 /* True where the run is to stop between two steps. */
@@ -118,7 +118,9 @@ static rdk_run_end loop(rdk_trainer *r, rdk_finals *f)
         rdk_step_report report;
         bool probed;
         if (wants_stop(r)) return save_and_stop(r, f);
-        if (!visit(r, &report, f, &probed)) return RDK_RUN_FAILED;
+        visit_end end = visit(r, &report, f, &probed);
+        if (end == STOPPED) return save_and_stop(r, f);
+        if (end == FAILED) return RDK_RUN_FAILED;
         if (save_is_due(r) && !save(r, "running", f)) return RDK_RUN_FAILED;
         uint64_t visited = r->step;
         bool last = visited == c->steps;
@@ -135,7 +137,9 @@ static bool open_directory(rdk_trainer *r)
     const rdk_config *c = &r->config;
     if (!c->resume[0]) return rdk_rundir_create(&r->directory, c, r->status);
     if (!rdk_rundir_open(&r->directory, c->resume, r->status)) return false;
-    if (!rdk_checkpoint_load(r) || !rdk_checkpoint_load_best(r)) return false;
+    if (!rdk_checkpoint_load(r) || !rdk_best_load(r)) return false;
+    if (r->saved && !rdk_run_json_agrees(r)) return false;
+    if (!rdk_logs_check(r)) return false;
     return !c->stop_at || c->stop_at > r->step ||
            rdk_fail(r->status, RDK_EVALUE,
                     "--stop-at %" PRIu64 " is not beyond step %" PRIu64 ", which %s has reached",
@@ -146,8 +150,13 @@ static bool open_directory(rdk_trainer *r)
  * last word does not count: its end is measured again. */
 static bool is_complete(const rdk_trainer *r)
 {
-    return r->config.resume[0] && r->step == r->config.steps &&
-           rdk_run_json_says(r, "\"status\": \"done\"");
+    rdk_text status = {0};
+    rdk_status ignored = {0}; /* a damaged run.json says nothing, and is written anew */
+    bool found, done = r->config.resume[0] && r->step == r->config.steps &&
+                       rdk_run_json_find(r, "status", &status, &found, &ignored) && found &&
+                       strcmp(status.data, "done") == 0;
+    rdk_text_free(&status);
+    return done;
 }
 
 /* The configuration and the open logs. */
@@ -163,7 +172,9 @@ static bool open_files(rdk_trainer *r)
     rdk_text_free(&ini);
     r->started_step = r->step;
     r->started_tokens = r->tokens_seen;
-    return ok && rdk_logs_open(r, c->resume[0] != 0) && rdk_run_json(r, "running", NULL, r->status);
+    bool resuming = c->resume[0] != 0;
+    return ok && (!resuming || rdk_best_settle(r)) && rdk_logs_open(r, resuming) &&
+           rdk_run_json(r, "running", NULL, r->status);
 }
 
 /* A run that broke off leaves its reason in run.json; its files stay as they are. */

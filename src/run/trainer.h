@@ -53,13 +53,14 @@ typedef struct rdk_trainer {
     rdk_theory theory;               /* what attention should show at the start */
     rdk_rundir directory;
     rdk_csv metrics, attention, gradients, timing;
-    uint64_t step;        /* updates done */
-    uint64_t tokens_seen; /* input tokens trained on */
-    double best_loss;     /* lowest held-out loss so far; INFINITY before the first */
-    uint64_t best_step;
-    bool saved;          /* is there a last.safetensors? */
-    uint64_t saved_step; /* of which step, where there is */
-    double started;      /* rdk_seconds at the start of this call */
+    uint64_t step;         /* updates done */
+    uint64_t tokens_seen;  /* input tokens trained on */
+    double best_loss;      /* lowest held-out loss so far; INFINITY before the first */
+    uint64_t best_step;    /* of a killed run: perhaps one still to come */
+    const char *best_name; /* the file that holds it, until rdk_best_settle; NULL: none */
+    bool saved;            /* is there a last.safetensors? */
+    uint64_t saved_step;   /* of which step, where there is */
+    double started;        /* rdk_seconds at the start of this call */
     uint64_t started_step, started_tokens;
     double progress_drawn; /* when the progress bar was drawn last */
 } rdk_trainer;
@@ -90,12 +91,18 @@ rdk_score rdk_batch_score(const rdk_batch *b);
 /* Forward and backward over the batch of update r->step; gradients in the model. measuring: fills
  * r->measure. False: the run failed or diverged (r->status; RDK_ENONFINITE names the culprit). */
 bool rdk_step_gradients(rdk_trainer *r, bool measuring, rdk_step_report *report);
+/* Records that this loss is not finite, naming the layer, head and op where the recorded pass on
+ * the tape first was not. Returns false. */
+bool rdk_fail_on_loss(rdk_trainer *r, const char *what, double loss);
 /* The update from those gradients; r->step advances. */
 void rdk_step_update(rdk_trainer *r, const rdk_step_report *report);
 
 /* ---- evaluate.c ------------------------------------------------------------------------------ */
 
-bool rdk_evaluate(rdk_trainer *r, rdk_score *pass);
+/* Stopped: a signal came between two batches; nothing is known then, and nothing changed. Failed:
+ * r->status tells (RDK_ENONFINITE names the culprit). */
+typedef enum { RDK_EVAL_DONE, RDK_EVAL_FAILED, RDK_EVAL_STOPPED } rdk_evaluation;
+rdk_evaluation rdk_evaluate(rdk_trainer *r, rdk_score *pass);
 
 /* ---- measure.c ------------------------------------------------------------------------------- */
 
@@ -114,8 +121,25 @@ rdk_head_figures rdk_measure_mean(const rdk_measure *m, int layer);
 /* |dW_Q| / |dW_V|, mean over layers, of the gradients in the model; NAN where a W_V has none. */
 double rdk_measure_query_value_ratio(const rdk_trainer *r);
 
+/* ---- rows.c: which steps have rows ----------------------------------------------------------- */
+
+bool rdk_logs_at(const rdk_config *c, uint64_t step);
+bool rdk_probes_at(const rdk_config *c, uint64_t step);
+bool rdk_evaluates_at(const rdk_config *c, uint64_t step);
+/* The rows of one file before r->step, in order; begins with .r and .file set. An rdk_csv_next. */
+typedef enum { RDK_ROWS_METRICS, RDK_ROWS_ATTENTION, RDK_ROWS_GRADIENTS } rdk_log_file;
+typedef struct rdk_log_rows {
+    const rdk_trainer *r;
+    rdk_log_file file;
+    uint64_t step;
+    size_t row;
+} rdk_log_rows;
+bool rdk_log_rows_next(void *rows, char key[RDK_CSV_KEY]);
+
 /* ---- logs.c: rows of the run's files --------------------------------------------------------- */
 
+/* Can the logs that lie in the directory be gone on with? Changes nothing. */
+bool rdk_logs_check(rdk_trainer *r);
 bool rdk_logs_open(rdk_trainer *r, bool resuming);
 void rdk_logs_close(rdk_trainer *r);
 /* All rows written so far are on the disk. */
@@ -144,21 +168,44 @@ typedef struct rdk_finals {
 /* status: "running", "done", "diverged", "interrupted", "failed". finals may be NULL. */
 bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *finals,
                   rdk_status *s);
-/* Does the run.json that lies in the directory hold this text? One with a quote that no backslash
- * precedes is found only where it is meant, since every quote within a string has one. */
-bool rdk_run_json_says(const rdk_trainer *r, const char *text);
+/* What the run.json that lies in the directory says of this key: a string, or the text of a number,
+ * appended to value. *found is false where there is no such key or no such file. False: the file is
+ * damaged (s). */
+bool rdk_run_json_find(const rdk_trainer *r, const char *key, rdk_text *value, bool *found,
+                       rdk_status *s);
+/* May the run in the directory, whose configuration r has, be gone on with? Not where config.ini
+ * was changed in what no checkpoint holds: what is recorded when. */
+bool rdk_run_json_agrees(const rdk_trainer *r);
 
 /* ---- checkpoint.c ---------------------------------------------------------------------------- */
 
 /* name: "last.safetensors" or "best.safetensors". Refuses (RDK_ENONFINITE) a state that holds inf
  * or nan. */
 bool rdk_checkpoint_save(rdk_trainer *r, const char *name);
+/* What the file `name`, which is there, says of itself. current: its configuration is that of this
+ * run to the letter, and not that of a shorter one. */
+typedef struct rdk_best_words {
+    double loss;
+    uint64_t step;
+    bool current;
+} rdk_best_words;
+bool rdk_checkpoint_best_words(rdk_trainer *r, const char *name, rdk_best_words *words);
+/* Writes the file again, the same state under the configuration of this run. */
+bool rdk_checkpoint_rewrite(rdk_trainer *r, const char *name);
 /* Reads DIR/last.safetensors into the trainer: weights, moments, step, tokens_seen. Refuses what is
  * not of this configuration, vocabulary, data and precision, and what is damaged. A run that was
  * killed before it saved anything starts at step 0. */
 bool rdk_checkpoint_load(rdk_trainer *r);
-/* Sets best_loss and best_step from DIR/best.safetensors where there is one. */
-bool rdk_checkpoint_load_best(rdk_trainer *r);
+
+/* ---- best.c ---------------------------------------------------------------------------------- */
+
+/* Sets best_loss and best_step from what lies in the directory. Changes nothing. */
+bool rdk_best_load(rdk_trainer *r);
+/* Then, once nothing can be refused any more: the files as this run, if it is a lengthened one,
+ * would have them. */
+bool rdk_best_settle(rdk_trainer *r);
+/* The state of step r->step is the best so far. */
+bool rdk_best_save(rdk_trainer *r, double loss);
 
 /* ---- resume.c -------------------------------------------------------------------------------- */
 

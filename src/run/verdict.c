@@ -90,21 +90,23 @@ static void gradient_sentence(const rdk_trainer *r, const rdk_finals *f)
 
 static void next_commands(const rdk_trainer *r)
 {
-    const char *command = r->io->command, *scale = r->config.model.scale;
     static const char *const others[] = {"none", "sqrt", "dk", "qknorm"};
+    size_t other = strcmp(others[0], r->config.model.scale) == 0;
+    uint64_t seed = r->config.seed == UINT64_MAX ? 1 : r->config.seed + 1;
     FILE *out = r->io->out;
-    fprintf(out, "\nfiles    %s (metrics.csv, attention.csv, gradients.csv, run.json)\nnext    ",
+    rdk_text again = {0}, help = {0};
+    rdk_words_command(&again, r, "--config", "/config.ini");
+    rdk_text_shell(&help, r->io->command ? r->io->command : "rootdk");
+    fprintf(out, "\nfiles    %s (metrics.csv, attention.csv, gradients.csv, run.json)\n",
             r->directory.path);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (strcmp(others[i], scale) == 0) continue;
-        fprintf(out, " %s --config %s/config.ini --scale %s", command, r->directory.path,
-                others[i]);
+    if (again.data && help.data)
         fprintf(out,
-                "    # the same run under another scaling\n         %s --config %s/config.ini "
-                "--seed %" PRIu64 "    # and with another seed\n         %s --help\n",
-                command, r->directory.path, r->config.seed + 1, command);
-        break;
-    }
+                "next     %s --scale %s    # the same run under another scaling\n"
+                "         %s --seed %" PRIu64 "    # and with another seed\n"
+                "         %s --help\n",
+                again.data, others[other], again.data, seed, help.data);
+    rdk_text_free(&again);
+    rdk_text_free(&help);
 }
 
 void rdk_verdict(const rdk_trainer *r, const rdk_finals *f)

@@ -79,3 +79,13 @@ void rdk_words_machine(rdk_text *t, const rdk_trainer *r)
                  r->io->threads_reason ? r->io->threads_reason : "as set by the caller", rdk_isa(),
                  rdk_version(), rdk_build_id());
 }
+
+void rdk_words_command(rdk_text *t, const rdk_trainer *r, const char *option, const char *below)
+{
+    rdk_text path = {0};
+    rdk_text_add(&path, "%s%s", r->directory.path, below);
+    rdk_text_shell(t, r->io->command ? r->io->command : "rootdk");
+    rdk_text_add(t, " %s ", option);
+    rdk_text_shell(t, path.data ? path.data : "");
+    rdk_text_free(&path);
+}

@@ -16,4 +16,9 @@ void rdk_words_option(rdk_text *t, const rdk_config *c, const char *name);
 /* 1234567 as "1,234,567". */
 void rdk_words_count(rdk_text *t, uint64_t n);
 
+/* How the user goes on with this run: the command, then OPTION and what is below its directory,
+ * each a word that a shell takes as it is ("./train --config 'a b/config.ini'"). below: "" or
+ * "/NAME". */
+void rdk_words_command(rdk_text *t, const rdk_trainer *r, const char *option, const char *below);
+
 #endif

@@ -29,6 +29,31 @@ const char *rdk_task_type_about(size_t i)
     return i < TYPES ? types[i]->about : NULL;
 }
 
+static const rdk_task_type *find(const char *name)
+{
+    for (size_t i = 0; i < TYPES; i++)
+        if (strcmp(types[i]->name, name) == 0) return types[i];
+    return NULL;
+}
+
+bool rdk_task_type_reads_data(const char *name)
+{
+    const rdk_task_type *type = find(name);
+    return type && type->reads_data;
+}
+
+size_t rdk_task_type_usual_length(const char *name)
+{
+    const rdk_task_type *type = find(name);
+    return type ? type->length.initial : 0;
+}
+
+size_t rdk_task_type_usual_vocab(const char *name)
+{
+    const rdk_task_type *type = find(name);
+    return type ? type->vocab.initial : 0;
+}
+
 static void unknown(const char *name, rdk_status *s)
 {
     const char *names[TYPES];
@@ -46,8 +71,7 @@ static void unknown(const char *name, rdk_status *s)
 
 const rdk_task_type *rdk_task_type_find(const char *name, rdk_status *s)
 {
-    for (size_t i = 0; i < TYPES; i++)
-        if (strcmp(types[i]->name, name) == 0) return types[i];
-    unknown(name, s);
-    return NULL;
+    const rdk_task_type *type = find(name);
+    if (!type) unknown(name, s);
+    return type;
 }

@@ -113,6 +113,7 @@ static bool split(rdk_task *task, text_file *f, const rdk_task_config *c, rdk_st
 
 static bool load(rdk_task *task, text_file *f, const rdk_task_config *c, rdk_status *s)
 {
+    if (!rdk_file_is_regular(c->data, s)) return false;
     f->narrow = (uint8_t *)rdk_file_read(c->data, &f->size, s);
     if (!f->narrow) return false;
     if (f->size == 0) return rdk_fail(s, RDK_EFORMAT, "%s is empty (give a text)", c->data);
@@ -120,8 +121,8 @@ static bool load(rdk_task *task, text_file *f, const rdk_task_config *c, rdk_sta
     if (!read_symbols(task, f, c, s) || !split(task, f, c, s)) return false;
     if (task->vocab_option != 0 && task->vocab_option != task->vocab)
         return rdk_fail(s, RDK_EVALUE,
-                        "--vocab %zu does not fit the text: %s has %zu different symbols (drop "
-                        "--vocab)",
+                        "--vocab %zu does not fit the text: %s has %zu different symbols (give "
+                        "--vocab auto, which takes what the text has)",
                         task->vocab_option, c->data, task->vocab);
     task->vocab_option = task->vocab;
     rdk_text_add(&task->summary,

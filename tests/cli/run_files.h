@@ -24,13 +24,16 @@ static const char *const TINY[] = {
 /* What two equal runs have in common, byte for byte. */
 static const char *const EQUAL_FILES[] = {"config.ini",    "metrics.csv",      "attention.csv",
                                           "gradients.csv", "last.safetensors", "best.safetensors"};
-static const char *const ALL_FILES[] = {"attention.csv", "best.safetensors", "config.ini",
-                                        "gradients.csv", "last.safetensors", "metrics.csv",
-                                        "run.json",      "timing.csv"};
+static const char *const ALL_FILES[] = {"attention.csv",    "best-before-end.safetensors",
+                                        "best.safetensors", "config.ini",
+                                        "gradients.csv",    "last.safetensors",
+                                        "metrics.csv",      "run.json",
+                                        "timing.csv"};
 enum {
     N_EQUAL_FILES = sizeof EQUAL_FILES / sizeof *EQUAL_FILES,
     N_ALL_FILES = sizeof ALL_FILES / sizeof *ALL_FILES,
-    HALF_A_MINUTE = 30000, /* milliseconds */
+    N_FILES_BEFORE_END = N_ALL_FILES - 1, /* what a run has that has not come to its end */
+    HALF_A_MINUTE = 30000,                /* milliseconds */
 };
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -152,7 +155,10 @@ static inline void same_file(const char *dir, const char *a, const char *b, cons
 
 static inline void same_runs(const char *dir, const char *a, const char *b)
 {
+    static const char before_end[] = "best-before-end.safetensors";
     for (int i = 0; i < N_EQUAL_FILES; i++) same_file(dir, a, b, EQUAL_FILES[i]);
+    ck_assert_int_eq(run_has(dir, a, before_end), run_has(dir, b, before_end));
+    if (run_has(dir, a, before_end)) same_file(dir, a, b, before_end);
 }
 
 /* Nothing of the run differs from the copy that was taken of it. */

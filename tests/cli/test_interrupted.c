@@ -39,7 +39,7 @@ static void goes_on_as_if_untouched(const char *dir, const char *const *more)
     train(dir, ENDLESS, arguments, 0);
     same_runs(dir, "whole", "run");
     well_formed_logs(dir, "run");
-    ck_assert_int_eq(program_directory_entries(below(dir, "run").text), N_ALL_FILES);
+    ck_assert_int_eq(program_directory_entries(below(dir, "run").text), N_FILES_BEFORE_END);
 }
 
 START_TEST(a_signal_saves)
@@ -87,6 +87,46 @@ START_TEST(interrupted_twice)
     ck_assert_int_eq(r.signal, SIGINT);
     program_free(&r);
     goes_on_as_if_untouched(dir, NULL);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* An evaluation of 50000 batches, heard in its midst: no row of it, and the state before it. */
+static const char *const SLOW[] = {
+    "--task",    "copy",      "--seq-len", "4",        "--vocab",     "5",       "--d-model",
+    "8",         "--heads",   "2",         "--layers", "1",           "--batch", "1",
+    "--threads", "1",         "--steps",   "4",        "--log-every", "1",       "--eval-size",
+    "50000",     "--dropout", "0.1",       NULL};
+
+START_TEST(a_signal_in_an_evaluation)
+{
+    static const char *const every[] = {"0", "2"};
+    static const char *const row[] = {"\n4,train,", "\n2,train,"};
+    char *dir = program_directory(), saved[64], *text = NULL;
+    train(dir, SLOW, WITH("--eval-every", every[_i], "--out", "whole"), 0);
+    program_run r = start(dir, SLOW, WITH("--eval-every", every[_i], "--out", "run"));
+    for (int i = 0; i < HALF_A_MINUTE; i++) {
+        free(text);
+        text =
+            run_has(dir, "run", "metrics.csv") ? program_file(dir, "run/metrics.csv", NULL) : NULL;
+        if (text && strstr(text, row[_i])) break;
+        pause_a_millisecond();
+    }
+    kill(r.pid, SIGINT);
+    free(text);
+    program_finish(&r);
+    ck_assert_msg(r.signal == SIGINT, "signal %d, exit %d: %s", r.signal, r.status, r.err);
+    ck_assert_msg(strstr(r.out, "--resume run") != NULL, "%s", r.out);
+    program_free(&r);
+    text = program_file(dir, "run/metrics.csv", NULL);
+    ck_assert_msg(!strstr(text, _i ? "\n2,eval," : "\n4,eval,"), "%s", text);
+    free(text);
+    snprintf(saved, sizeof saved, "\"saved_step\": %d,", _i ? 2 : 4);
+    ck_assert(run_json_has(dir, "run", saved));
+    ck_assert(run_json_has(dir, "run", "\"status\": \"interrupted\""));
+    train(dir, WITH("--resume", "run"), NULL, 0);
+    same_runs(dir, "whole", "run");
+    well_formed_logs(dir, "run");
     program_directory_remove(dir);
 }
 END_TEST
@@ -160,11 +200,13 @@ START_TEST(half_written_files_are_cleared_away)
     program_write(dir, "run/last.safetensors.1f-2e-0.tmp", "half");
     program_write(dir, "run/run.json.1f-2e-1.tmp", "");
     program_write(dir, "run/notes.tmp", "mine");
+    program_write(dir, "run/metrics.csv.mine.tmp", "mine");
     program_write(dir, "run/last.safetensors.bak", "mine");
     train(dir, WITH("--resume", "run"), NULL, 0);
     same_runs(dir, "whole", "run");
     ck_assert(!run_has(dir, "run", "last.safetensors.1f-2e-0.tmp"));
     ck_assert(!run_has(dir, "run", "run.json.1f-2e-1.tmp"));
+    ck_assert(run_has(dir, "run", "metrics.csv.mine.tmp"));
     ck_assert(run_has(dir, "run", "notes.tmp") && run_has(dir, "run", "last.safetensors.bak"));
     program_directory_remove(dir);
 }
@@ -193,6 +235,7 @@ RDK_TEST_MAIN("interrupted", {
     ADD_LOOP(a_signal_saves, 2);
     ADD(a_signal_before_the_first_step_saves_too);
     ADD(interrupted_twice);
+    ADD_LOOP(a_signal_in_an_evaluation, 2);
     ADD_LOOP(a_killed_run_goes_on_from_its_last_checkpoint, 4);
     ADD(killed_before_it_saved_it_starts_anew);
     ADD_LOOP(rows_past_the_checkpoint_are_cut, 4);

@@ -146,41 +146,6 @@ START_TEST(a_run_that_lacks_only_its_last_word_gets_it)
 }
 END_TEST
 
-/* No step of the longer run depends on where the shorter one ended. Only the metadata of best,
- * where that was saved before the change, still tells the old number of steps. */
-START_TEST(a_constant_schedule_can_be_made_longer)
-{
-    char *dir = program_directory();
-    const char *const more[] = {"--warmup",      "5", "--log-every", "5", "--eval-every", "5",
-                                "--probe-every", "5", NULL};
-    const char *base[PROGRAM_ARGS];
-    size_t n = 0;
-    for (const char *const *o = TINY; *o; o++) base[n++] = *o;
-    for (const char *const *o = more; *o; o++) base[n++] = *o;
-    base[n] = NULL;
-    train(dir, base, WITH("--steps", "23", "--out", "whole"), 0);
-    train(dir, base, WITH("--steps", "12", "--out", "run"), 0);
-    ck_assert_uint_eq(last_step(dir, "run"), 12);
-    train(dir, WITH("--resume", "run", "--steps", "23"), NULL, 0);
-    for (int i = 0; i < N_EQUAL_FILES - 1; i++) same_file(dir, "whole", "run", EQUAL_FILES[i]);
-    well_formed_logs(dir, "run");
-    program_directory_remove(dir);
-}
-END_TEST
-
-START_TEST(a_schedule_that_ends_cannot)
-{
-    static const char *const names[] = {"cosine", "linear"};
-    char *dir = program_directory();
-    train(dir, TINY, WITH("--steps", "6", "--schedule", names[_i], "--out", "run"), 0);
-    copy_run(dir, "run", "copy");
-    refused(dir, WITH("--resume", "run", "--steps", "12"), NULL, 2,
-            WITH("steps = 6", "12", "cannot resume run"));
-    unchanged(dir, "run", "copy");
-    program_directory_remove(dir);
-}
-END_TEST
-
 /* ---- what a resuming command may say ----------------------------------------------------------
  */
 
@@ -244,8 +209,6 @@ RDK_TEST_MAIN("resume", {
     ADD(cut_twice_and_cut_everywhere);
     ADD(a_complete_run_is_left_alone);
     ADD(a_run_that_lacks_only_its_last_word_gets_it);
-    ADD(a_constant_schedule_can_be_made_longer);
-    ADD_LOOP(a_schedule_that_ends_cannot, 2);
     ADD(contradictions_are_refused_by_name);
     ADD(what_agrees_or_is_free_is_taken);
 })

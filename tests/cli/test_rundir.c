@@ -97,6 +97,52 @@ START_TEST(four_into_the_same_directory)
 }
 END_TEST
 
+/* ---- a directory that goes ------------------------------------------------------------------- */
+
+/* At the next row, long before the next checkpoint. What has come in its place is left alone. */
+START_TEST(a_directory_that_is_removed_is_noticed)
+{
+    char *dir = program_directory();
+    program_run r =
+        start(dir, TINY, WITH("--steps", "100000000", "--log-every", "1", "--out", "run"));
+    await(dir, "run/metrics.csv", 600);
+    if (_i) {
+        ck_assert_int_eq(rename(below(dir, "run").text, below(dir, "old").text), 0);
+        train(dir, TINY, WITH("--steps", "1", "--out", "run"), 0);
+        copy_run(dir, "run", "copy");
+        program_remove_tree(below(dir, "old").text);
+    } else {
+        program_remove_tree(below(dir, "run").text);
+    }
+    program_finish(&r);
+    ck_assert_msg(r.status == 1 && !r.signal, "exit %d, signal %d: %s", r.status, r.signal, r.err);
+    ck_assert_msg(strstr(r.err, "run") && strstr(r.err, "removed"), "%s", r.err);
+    program_free(&r);
+    if (_i) unchanged(dir, "run", "copy");
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Another directory has the name when the next checkpoint is due: it is somebody else's. */
+START_TEST(a_directory_that_is_replaced_is_left_alone)
+{
+    char *dir = program_directory();
+    program_run r =
+        start(dir, TINY, WITH("--steps", "100000000", "--log-every", "1", "--out", "run"));
+    await(dir, "run/metrics.csv", 600);
+    ck_assert_int_eq(rename(below(dir, "run").text, below(dir, "old").text), 0);
+    train(dir, TINY, WITH("--steps", "1", "--out", "run"), 0);
+    copy_run(dir, "run", "copy");
+    kill(r.pid, SIGINT);
+    program_finish(&r);
+    ck_assert_msg(r.status == 1 && !r.signal, "exit %d, signal %d: %s", r.status, r.signal, r.err);
+    ck_assert_msg(strstr(r.err, "run was removed or replaced"), "%s", r.err);
+    program_free(&r);
+    unchanged(dir, "run", "copy");
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* ---- nothing on the disk ----------------------------------------------------------------------
  */
 
@@ -204,7 +250,7 @@ START_TEST(no_room_for_the_logs)
     program_free(&r);
     ck_assert(run_json_has(dir, "run", "\"status\": \"failed\""));
     ck_assert(run_has(dir, "run", "last.safetensors"));
-    ck_assert_int_eq(program_directory_entries(below(dir, "run").text), N_ALL_FILES);
+    ck_assert_int_eq(program_directory_entries(below(dir, "run").text), N_FILES_BEFORE_END);
     train(dir, WITH("--resume", "run"), NULL, 0);
     same_runs(dir, "whole", "run");
     program_directory_remove(dir);
@@ -270,6 +316,8 @@ RDK_TEST_MAIN("rundir", {
     ADD(default_names);
     ADD(four_at_the_same_moment);
     ADD(four_into_the_same_directory);
+    ADD_LOOP(a_directory_that_is_removed_is_noticed, 2);
+    ADD(a_directory_that_is_replaced_is_left_alone);
     ADD(looking_writes_nothing);
     ADD(looking_at_a_run_shows_that_run);
     ADD(a_stdout_that_takes_nothing_is_a_failure);

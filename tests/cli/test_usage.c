@@ -24,7 +24,9 @@ static const struct refusal {
     {2, {"--lr", "'1?2'"}, {"--lr", "1\n2"}},
     {2, {"--heads", "'0'", "from 1 to 1024"}, {"--heads", "0"}},
     {2, {"--heads", "'-1'", "from 1 to 1024"}, {"--heads", "-1"}},
-    {2, {"--steps", "'1e3'", "whole number"}, {"--steps", "1e3"}},
+    {2, {"--steps", "'1e-3'", "whole number"}, {"--steps", "1e-3"}},
+    {2, {"--steps", "'1.2345e3'", "whole number"}, {"--steps", "1.2345e3"}},
+    {2, {"--seed", "'1e19'", "whole number"}, {"--seed", "1e19"}},
     {2, {"--steps", "'99999999999999999999'"}, {"--steps", "99999999999999999999"}},
     {2, {"--learning-rte", "did you mean --lr?"}, {"--learning-rte", "1"}},
     {2, {"--learning", "did you mean --lr?"}, {"--learning", "1"}},
@@ -55,7 +57,9 @@ static const struct refusal {
     {2, {"--task", "'sortt'", "did you mean sort?"}, {"--task", "sortt"}},
     {2, {"--data"}, {"--task", "text"}},
     {1, {"/nonexistent"}, {"--task", "text", "--data", "/nonexistent"}},
-    {1, {"Is a directory", "/"}, {"--task", "text", "--data", "/"}},
+    {1, {"is a directory", "/"}, {"--task", "text", "--data", "/"}},
+    {1, {"/dev/zero", "a device"}, {"--task", "text", "--data", "/dev/zero"}},
+    {1, {"/dev/zero", "does not end"}, {"--config", "/dev/zero"}},
     {1, {"/nonexistent"}, {"--resume", "/nonexistent"}},
     {1, {"missing.ini"}, {"--config", "missing.ini"}},
     {2, {"bad.ini:3:", "'lrr'", "did you mean lr?"}, {"--config", "../bad.ini"}},
@@ -71,7 +75,21 @@ static const struct refusal {
     {2, {"version"}, {"version", "lr"}},
     {2, {"GB"}, {"--task", "random", "--batch", "65536", "--seq-len", "65536", "--layers", "1000"}},
     {2, {"--stop-at 30", "--steps 20"}, {"--steps", "20", "--stop-at", "30"}},
-    {2, {"--min-lr 2", "--lr 1"}, {"--lr", "1", "--min-lr", "2"}},
+    {2, {"--min-lr 2", "--lr 1"}, {"--lr", "1", "--min-lr", "2", "--schedule", "cosine"}},
+    {2, {"--min-lr does nothing", "--schedule linear or cosine"}, {"--min-lr", "1e-4"}},
+    {2, {"--momentum does nothing", "--optimizer sgd"}, {"--momentum", "0.5"}},
+    {2, {"--beta1 does", "--optimizer adamw"}, {"--optimizer", "sgd", "--beta1", "0.8"}},
+    {2, {"--beta2 does", "--optimizer adamw"}, {"--beta2", "0.8", "--optimizer", "sgd"}},
+    {2, {"--eps does", "--optimizer adamw"}, {"--optimizer", "sgd", "--eps", "1e-6"}},
+    {2, {"--qk-gain-learned does", "--qk-norm l2"}, {"--no-qk-gain-learned"}},
+    {2,
+     {"--qk-gain does", "--qk-norm l2"},
+     {"--qk-gain", "2", "--scale", "qknorm", "--qk-norm", "off"}},
+    {2, {"--val-fraction does", "--task text"}, {"--val-fraction", "0.2"}},
+    {2, {"--tokenizer does", "--task text"}, {"--tokenizer", "byte", "--task", "sort"}},
+    {2, {"--data does", "--task text"}, {"--data", "/etc/hosts"}},
+    {2, {"--d-ff does", "--mlp other than none"}, {"--mlp", "none", "--d-ff", "64"}},
+    {2, {"--force does", "--out DIR"}, {"--force"}},
 };
 
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
@@ -177,6 +195,33 @@ START_TEST(man_page_and_completion)
     ck_assert_ptr_nonnull(strstr(r.out, "--weight-decay "));
     ck_assert_ptr_nonnull(strstr(r.out, "--mlp) words=\"gelu relu swiglu none gelu-exact \""));
     program_free(&r);
+}
+END_TEST
+
+/* Another name would be taken for none, and the run for one of that instruction set. */
+START_TEST(an_instruction_set_that_is_none)
+{
+    static const char *const names[] = {"nonsense", "AVX2", " base"};
+    char *dir = program_directory();
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        setenv("RDK_ISA", names[k], 1);
+        program_run r = program_call(dir, (const char *[]){"--steps", "1", NULL});
+        ck_assert_int_eq(r.status, 2);
+        ck_assert_msg(one_line(r.err) && strstr(r.err, names[k]) && strstr(r.err, "base"), "%s",
+                      r.err);
+        ck_assert_int_eq(program_directory_entries(dir), 0);
+        program_free(&r);
+    }
+    setenv("RDK_ISA", "base", 1);
+    program_run r = printed((const char *[]){"--version", NULL});
+    ck_assert_msg(strstr(r.out, "instruction set  base") != NULL, "%s", r.out);
+    program_free(&r);
+    setenv("RDK_ISA", "", 1);
+    r = printed((const char *[]){"--man", NULL});
+    ck_assert_msg(strstr(r.out, "RDK_ISA") != NULL, "%s", r.out);
+    program_free(&r);
+    unsetenv("RDK_ISA");
+    program_directory_remove(dir);
 }
 END_TEST
 
@@ -325,6 +370,7 @@ RDK_TEST_MAIN("usage", {
     ADD(help_on_one_option);
     ADD(version_names_the_build);
     ADD(man_page_and_completion);
+    ADD(an_instruction_set_that_is_none);
     ADD(lost_output_is_a_failure);
     ADD(config_file_reruns_a_run_and_options_override_it);
     ADD_LOOP(a_signal_saves_and_ends_by_that_signal, 3);

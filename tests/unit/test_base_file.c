@@ -211,6 +211,70 @@ START_TEST(directories)
 }
 END_TEST
 
+/* A loop of links, a directory that may not be searched: whoever opens the file is told so. */
+START_TEST(what_cannot_be_reached_is_not_missing)
+{
+    rdk_status s = {0};
+    ck_assert_int_eq(symlink("loop", "loop") | symlink("nothing", "dangling"), 0);
+    ck_assert(rdk_file_exists("loop"));
+    ck_assert_ptr_null(rdk_file_read("loop", NULL, &s));
+    ck_assert_msg(strstr(s.message, "loop: Too many levels"), "%s", s.message);
+    ck_assert(!rdk_file_exists("dangling"));
+    ck_assert(replace("a", "file", &s));
+    ck_assert(!rdk_file_exists("a/b"));
+    if (geteuid() == 0) return; /* who may search every directory */
+    ck_assert(rdk_directory_make("d", &s) && replace("d/a", "x", &s));
+    ck_assert_int_eq(chmod("d", 0), 0);
+    ck_assert(rdk_file_exists("d/a"));
+    ck_assert_int_eq(chmod("d", 0700), 0);
+}
+END_TEST
+
+START_TEST(what_has_no_end_is_refused)
+{
+    rdk_status s = {0};
+    ck_assert_ptr_null(rdk_file_read("/dev/zero", NULL, &s));
+    ck_assert_int_eq(s.code, RDK_EIO);
+    ck_assert_msg(strstr(s.message, "/dev/zero: it does not end within"), "%s", s.message);
+    s = (rdk_status){0};
+    ck_assert_int_eq(mkfifo("pipe", 0600), 0);
+    ck_assert(!rdk_file_is_regular("pipe", &s));
+    ck_assert_msg(strstr(s.message, "pipe: it is a pipe"), "%s", s.message);
+    s = (rdk_status){0};
+    ck_assert(!rdk_file_is_regular("/dev/zero", &s) && strstr(s.message, "a device"));
+    s = (rdk_status){0};
+    ck_assert(!rdk_file_is_regular("nothing", &s) && strstr(s.message, "No such file"));
+    ck_assert(replace("a", "x", &s) && rdk_file_is_regular("a", &s));
+}
+END_TEST
+
+/* Larger than the memory of any machine, and without a block on the disk. */
+START_TEST(more_than_the_memory_is_refused)
+{
+    rdk_status s = {0};
+    ck_assert(replace("a", "x", &s));
+    if (truncate("a", (off_t)1 << 43) != 0) return; /* not on this file system */
+    ck_assert_ptr_null(rdk_file_read("a", NULL, &s));
+    ck_assert_int_eq(s.code, RDK_ENOMEM);
+    ck_assert_msg(strstr(s.message, "cannot read a: it has 8796.1 GB"), "%s", s.message);
+}
+END_TEST
+
+START_TEST(names_of_unfinished_files)
+{
+    static const char *const ours[] = {"m.csv.1-2-3.tmp", "m.csv.ab12-3f-0.tmp"};
+    static const char *const others[] = {"m.csv",           "m.csv.tmp",         "m.csv.mine.tmp",
+                                         "m.csv.1-2.tmp",   "m.csv.1-2-3",       "m.csv.1-2-3.tmp~",
+                                         "m.csv1-2-3.tmp",  "m.csv.1-2-3-4.tmp", "n.csv.1-2-3.tmp",
+                                         "m.csv.1--3.tmp",  "m.csv.1-2-3tmp",    "m.csv.1-2-G.tmp",
+                                         ".m.csv.1-2-3.tmp"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        ck_assert_msg(rdk_file_is_unfinished(ours[i], "m.csv"), "%s", ours[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_msg(!rdk_file_is_unfinished(others[i], "m.csv"), "%s", others[i]);
+}
+END_TEST
+
 RDK_TEST_MAIN("base file", {
     tcase_add_checked_fixture(tc, enter, leave);
     ADD(replace_and_read);
@@ -223,4 +287,8 @@ RDK_TEST_MAIN("base file", {
     ADD(read_only_directory);
     ADD(only_files_are_replaced);
     ADD(directories);
+    ADD(what_cannot_be_reached_is_not_missing);
+    ADD(what_has_no_end_is_refused);
+    ADD(more_than_the_memory_is_refused);
+    ADD(names_of_unfinished_files);
 })

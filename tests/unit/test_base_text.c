@@ -52,6 +52,28 @@ START_TEST(text_remembers_a_failure)
 }
 END_TEST
 
+START_TEST(shell_words)
+{
+    static const char *const cases[][2] = {
+        {"runs/a-b_c.d", "runs/a-b_c.d"},
+        {"", "''"},
+        {"a b", "'a b'"},
+        {"it's", "'it'\\''s'"},
+        {"$x`y`\"*", "'$x`y`\"*'"},
+        {"~/run", "'~/run'"},
+        {"--out", "./--out"},
+        {"-a b", "./'-a b'"},
+        {"\xFF", "'\xFF'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rdk_text t = {0};
+        rdk_text_shell(&t, cases[i][0]);
+        ck_assert_str_eq(t.data, cases[i][1]);
+        rdk_text_free(&t);
+    }
+}
+END_TEST
+
 START_TEST(json_strings)
 {
     static const char *const cases[][2] = {
@@ -171,6 +193,7 @@ RDK_TEST_MAIN("base text", {
     ADD(text_grows);
     ADD(text_takes_any_bytes);
     ADD(text_remembers_a_failure);
+    ADD(shell_words);
     ADD(json_strings);
     ADD(nearest_name);
     ADD(threads_within_limits);

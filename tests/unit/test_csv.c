@@ -41,7 +41,12 @@ static void continue_at(uint64_t cut)
 {
     rdk_csv c;
     rdk_status s = {0};
-    ck_assert_msg(rdk_csv_continue(&c, directory, "m.csv", HEADER, cut, &s), "%s", s.message);
+    ck_assert_msg(
+        rdk_csv_continue(
+            &c,
+            &(rdk_csv_old){.directory = directory, .name = "m.csv", .header = HEADER, .cut = cut},
+            &s),
+        "%s", s.message);
     rdk_csv_close(&c);
 }
 
@@ -100,7 +105,9 @@ static void refused_at(uint64_t cut, const char *word)
 {
     rdk_csv c;
     rdk_status s = {0};
-    ck_assert(!rdk_csv_continue(&c, directory, "m.csv", HEADER, cut, &s));
+    ck_assert(!rdk_csv_continue(
+        &c, &(rdk_csv_old){.directory = directory, .name = "m.csv", .header = HEADER, .cut = cut},
+        &s));
     ck_assert_int_eq(s.code, RDK_EFORMAT);
     ck_assert_msg(strstr(s.message, path) && strstr(s.message, word), "%s", s.message);
     rdk_csv_close(&c);
@@ -125,6 +132,87 @@ START_TEST(damage_before_the_cut_is_named)
 }
 END_TEST
 
+/* A line that is whole, and no row: too few fields, or too many. */
+START_TEST(a_row_of_other_columns_is_damage)
+{
+    make_directory();
+    put("step,split,loss\n0,train,3\n7,train\n8,train,1\n");
+    refused_at(100, "line 3 is damaged");
+    put("step,split,loss\n0,train,3,4\n");
+    refused_at(100, "line 2 is damaged");
+    remove_directory();
+}
+END_TEST
+
+/* ---- rows that must be there ----------------------------------------------------------------- */
+
+/* A row of train at 0, 2, 4, ...: the next of them. */
+static bool every_two(void *state, char key[RDK_CSV_KEY])
+{
+    uint64_t *step = state;
+    if (*step >= 6) return false;
+    snprintf(key, RDK_CSV_KEY, "%d,train,", (int)*step);
+    *step += 2;
+    return true;
+}
+
+static void checked(const char *text, const char *complaint)
+{
+    uint64_t step = 0;
+    rdk_status s = {0};
+    rdk_csv_old old = {directory, "m.csv", HEADER, 6, every_two, &step};
+    put(text);
+    bool fine = rdk_csv_check(&old, &s);
+    ck_assert_msg(fine == !complaint, "%s: %s", text, s.message);
+    if (complaint)
+        ck_assert_msg(strstr(s.message, complaint) && strstr(s.message, path), "%s", s.message);
+    expect(text);
+}
+
+START_TEST(a_row_that_is_gone_is_missed)
+{
+    static const char *const cases[][2] = {
+        {"0,train,3\n2,train,2\n4,train,1\n", NULL},
+        {"0,train,3\n2,train,2\n4,train,1\n6,train,9\n5,rub\n", NULL},
+        {"0,train,3\n4,train,1\n", "line 3 should begin with \"2,train,\""},
+        {"2,train,2\n4,train,1\n", "line 2 should begin with \"0,train,\""},
+        {"0,train,3\n2,train,2\n", "are missing, from \"4,train,\" on"},
+        {"0,train,3\n2,train,2\n6,train,1\n", "are missing, from \"4,train,\" on"},
+        {"", "are missing, from \"0,train,\" on"},
+        {"0,train,3\n2,train,2\n2,train,2\n4,train,1\n", "line 4 should begin with \"4,train,\""},
+        {"0,train,3\n2,train,2\n4,train,1\n4,train,1\n", "line 5 is one too many"},
+        {"0,train,3\n2,eval,2\n4,train,1\n", "line 3 should begin with \"2,train,\""},
+        {"0,train,3\n4,train,1\n2,train,2\n", "line 3 should begin with \"2,train,\""},
+        {"0,train,3\n2,train,2\n4,train,1", "are missing, from \"4,train,\" on"},
+    };
+    make_directory();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "%s\n%s", HEADER, cases[i][0]);
+        checked(text, cases[i][1]);
+    }
+    remove_directory();
+}
+END_TEST
+
+START_TEST(a_file_that_is_removed_is_noticed)
+{
+    rdk_csv c;
+    rdk_status s = {0};
+    make_directory();
+    ck_assert(rdk_csv_create(&c, directory, "m.csv", HEADER, &s));
+    rdk_csv_uint(&c, 1);
+    ck_assert(rdk_csv_end(&c, &s));
+    unlink(path);
+    rdk_csv_uint(&c, 2);
+    ck_assert(!rdk_csv_end(&c, &s));
+    ck_assert_int_eq(s.code, RDK_EIO);
+    ck_assert_msg(strstr(s.message, path) && strstr(s.message, "removed"), "%s", s.message);
+    rdk_csv_close(&c);
+    remove_directory();
+}
+END_TEST
+
 START_TEST(a_missing_file_begins_anew_at_step_0_only)
 {
     make_directory();
@@ -141,7 +229,9 @@ START_TEST(another_header_is_refused)
     rdk_status s = {0};
     make_directory();
     put("step,split\n0,train\n");
-    ck_assert(!rdk_csv_continue(&c, directory, "m.csv", HEADER, 1, &s));
+    ck_assert(!rdk_csv_continue(
+        &c, &(rdk_csv_old){.directory = directory, .name = "m.csv", .header = HEADER, .cut = 1},
+        &s));
     ck_assert_int_eq(s.code, RDK_EFORMAT);
     ck_assert_ptr_nonnull(strstr(s.message, path));
     rdk_csv_close(&c);
@@ -176,6 +266,9 @@ RDK_TEST_MAIN("csv", {
     ADD(rows_from_the_cut_on_go);
     ADD(a_line_without_its_end_goes);
     ADD(damage_before_the_cut_is_named);
+    ADD(a_row_of_other_columns_is_damage);
+    ADD(a_row_that_is_gone_is_missed);
+    ADD(a_file_that_is_removed_is_noticed);
     ADD(a_missing_file_begins_anew_at_step_0_only);
     ADD(another_header_is_refused);
     ADD(a_full_disk_is_named);

@@ -40,8 +40,15 @@ END_TEST
 START_TEST(unknown_names_choose_the_best)
 {
     static const char *const names[] = {"", "avx", "AVX2", "avx5122"};
+    rdk_status s = {0};
     setenv("RDK_ISA", names[_i], 1);
     ck_assert_ptr_eq(rdk_kernels_get(), rdk_kernels_at(0));
+    ck_assert_int_eq(rdk_isa_check(&s), !names[_i][0]);
+    if (!names[_i][0]) return;
+    ck_assert_int_eq(s.code, RDK_EVALUE);
+    ck_assert_msg(strstr(s.message, names[_i]) && strstr(s.message, "base"), "%s", s.message);
+    setenv("RDK_ISA", "base", 1);
+    ck_assert(rdk_isa_check(&s));
 }
 END_TEST
 

@@ -13,9 +13,9 @@ static rdk_run_io io;
 
 static rdk_trainer *new_trainer(void)
 {
-    static const char *const options[][2] = {{"task", "copy"},   {"seq-len", "4"}, {"vocab", "5"},
-                                             {"d-model", "8"},   {"heads", "2"},   {"batch", "3"},
-                                             {"eval-size", "4"}, {"steps", "9"}};
+    static const char *const options[][2] = {
+        {"task", "copy"}, {"seq-len", "4"},   {"vocab", "5"}, {"d-model", "8"},   {"heads", "2"},
+        {"batch", "3"},   {"eval-size", "4"}, {"steps", "9"}, {"eval-every", "1"}};
     rdk_trainer *r = rdk_alloc(1, sizeof *r, &status);
     ck_assert_ptr_nonnull(r);
     r->io = &io;
@@ -64,7 +64,7 @@ START_TEST(what_is_saved_is_loaded)
     ck_assert_int_ne(memcmp(rdk_model_values(a->model), rdk_model_values(b->model), bytes), 0);
     ck_assert_msg(rdk_checkpoint_save(a, "last.safetensors"), "%s", status.message);
     ck_assert_msg(rdk_checkpoint_save(a, "best.safetensors"), "%s", status.message);
-    ck_assert_msg(rdk_checkpoint_load(b) && rdk_checkpoint_load_best(b), "%s", status.message);
+    ck_assert_msg(rdk_checkpoint_load(b) && rdk_best_load(b), "%s", status.message);
     ck_assert_int_eq(memcmp(rdk_model_values(a->model), rdk_model_values(b->model), bytes), 0);
     for (int i = 0; i < rdk_optimizer_state_count(a->optimizer); i++)
         ck_assert_int_eq(memcmp(rdk_optimizer_state(a->optimizer, i),
@@ -189,6 +189,42 @@ START_TEST(a_gradient_that_overflows_ends_the_step)
 }
 END_TEST
 
+/* The same model, evaluated: what is named is the layer and head of the pass over that batch. */
+START_TEST(an_evaluation_that_diverges_names_the_place)
+{
+    rdk_trainer *r = new_trainer();
+    rdk_score pass;
+    r->step = 5;
+    rdk_tensor *wv = &rdk_model_role(r->model, RDK_ROLE_WV, 1)->tensor;
+    size_t head_1 = r->config.model.d_k * r->config.model.d_model;
+    wv->data[head_1] = INFINITY; /* a value of the second head */
+    ck_assert_int_eq(rdk_evaluate(r, &pass), RDK_EVAL_FAILED);
+    ck_assert_int_eq(status.code, RDK_ENONFINITE);
+    ck_assert_msg(strstr(status.message, "step 5: the held-out loss is") &&
+                      strstr(status.message, "layer 1 attention"),
+                  "%s", status.message);
+    remove_directory(r);
+    free_trainer(r);
+}
+END_TEST
+
+START_TEST(an_evaluation_can_be_stopped)
+{
+    volatile sig_atomic_t stop = SIGINT;
+    rdk_trainer *r = new_trainer();
+    rdk_run_io listens = {.stop = &stop};
+    rdk_score pass;
+    r->io = &listens;
+    ck_assert_int_eq(rdk_evaluate(r, &pass), RDK_EVAL_STOPPED);
+    ck_assert_int_eq(status.code, RDK_OK);
+    stop = 0;
+    ck_assert_int_eq(rdk_evaluate(r, &pass), RDK_EVAL_DONE);
+    ck_assert(pass.counted > 0 && isfinite(pass.loss));
+    remove_directory(r);
+    free_trainer(r);
+}
+END_TEST
+
 /* FNV-1a of 64 bits, by its published values: of nothing, and (with our closing zero) by hand. */
 START_TEST(the_checksum_is_the_one_it_says)
 {
@@ -217,5 +253,7 @@ RDK_TEST_MAIN("trainer", {
     ADD(all_damage_is_seen);
     ADD_LOOP(nothing_that_is_not_finite_is_saved, 3);
     ADD(a_gradient_that_overflows_ends_the_step);
+    ADD(an_evaluation_that_diverges_names_the_place);
+    ADD(an_evaluation_can_be_stopped);
     ADD(the_checksum_is_the_one_it_says);
 })
