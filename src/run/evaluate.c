@@ -6,19 +6,31 @@
 #include <inttypes.h>
 #include <math.h>
 
-static bool forward(rdk_trainer *r)
+static bool fail_with_tape(rdk_trainer *r)
 {
-    rdk_batch *b = &r->eval_batch;
+    const rdk_status *failed = rdk_tape_status(r->tape);
+    return rdk_fail(r->status, failed->code, "%s", failed->message);
+}
+
+rdk_tensor *rdk_evaluate_logits(rdk_trainer *r, const rdk_batch *b, const rdk_model_probe *probe)
+{
     rdk_tape_reset(r->tape);
     rdk_tape_recording(r->tape, false);
     rdk_tape_training(r->tape, false, (rdk_stream){0}, 0);
     rdk_tensor *logits =
-        rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length, NULL);
-    rdk_tensor *loss = rdk_cross_entropy(r->tape, logits, b->target, 1, b->nll, b->best);
+        rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length, probe);
     rdk_tape_recording(r->tape, true);
-    if (loss) return true;
-    const rdk_status *failed = rdk_tape_status(r->tape);
-    return rdk_fail(r->status, failed->code, "%s", failed->message);
+    if (!logits) fail_with_tape(r);
+    return logits;
+}
+
+static bool forward(rdk_trainer *r)
+{
+    rdk_batch *b = &r->eval_batch;
+    rdk_tensor *logits = rdk_evaluate_logits(r, b, NULL);
+    /* recorded no more than the logits were: it needs no gradient */
+    return logits &&
+           (rdk_cross_entropy(r->tape, logits, b->target, 1, b->nll, b->best) || fail_with_tape(r));
 }
 
 bool rdk_evaluate(rdk_trainer *r, rdk_score *pass)

@@ -46,8 +46,29 @@ static bool held_out(rdk_trainer *r, rdk_finals *f)
     return rdk_checkpoint_save(r, "best.safetensors");
 }
 
+/* What a probed step wants to know before its update. */
+static bool probe_before(rdk_trainer *r)
+{
+    double begun = rdk_seconds();
+    rdk_logs_keep_norms(r);
+    bool ok = rdk_watch_before(r);
+    r->cost.apart += rdk_seconds() - begun;
+    return ok;
+}
+
+/* The rows of a probed step, after its update where it has one. */
+static bool probe_after(rdk_trainer *r, uint64_t step, bool updated)
+{
+    double begun = rdk_seconds();
+    bool shown = step == 0 || step == r->config.steps;
+    bool ok = (!shown || rdk_maps_rows(r, step)) && (!updated || rdk_watch_after(r)) &&
+              rdk_logs_attention_rows(r, step, updated) && rdk_logs_gradient_rows(r, step, updated);
+    r->cost.apart += rdk_seconds() - begun;
+    return ok;
+}
+
 /* What is seen of step r->step. On return the gradients of its batch are in the model; *probed
- * tells whether rows of gradients.csv are owed. */
+ * tells whether probe_after is owed. */
 static bool visit(rdk_trainer *r, rdk_step_report *report, rdk_finals *f, bool *probed)
 {
     const rdk_config *c = &r->config;
@@ -55,20 +76,21 @@ static bool visit(rdk_trainer *r, rdk_step_report *report, rdk_finals *f, bool *
     bool evaluate = due(c->eval_every, r->step, c->steps);
     *probed = c->probe_every > 0 && due(c->probe_every, r->step, c->steps);
 
-    bool fine = rdk_step_gradients(r, log || *probed, report);
+    double begun = rdk_seconds();
+    bool measuring = log || *probed, fine = rdk_step_gradients(r, measuring, report);
+    rdk_cost_gradients(r, measuring, rdk_seconds() - begun);
     if (!fine && r->status->code == RDK_ENONFINITE) rdk_logs_train_row(r, report);
     if (!fine) return false;
-    if (log || *probed) remember(r, report, r->step == 0, f);
-    if (r->step == 0) rdk_screen_start(r, log || *probed);
+    if (measuring) remember(r, report, r->step == 0, f);
+    if (r->step == 0) rdk_screen_start(r, measuring);
     if (log) {
         rdk_screen_row(r, report);
         if (!rdk_logs_train_row(r, report) || !rdk_logs_timing_row(r)) return false;
     }
-    if (*probed) {
-        if (!rdk_logs_attention_rows(r)) return false;
-        rdk_logs_keep_norms(r);
-    }
-    return !evaluate || held_out(r, f);
+    if (*probed && !probe_before(r)) return false;
+    if (!evaluate || held_out(r, f)) return true;
+    if (*probed) probe_after(r, r->step, false); /* all that was measured of the step that failed */
+    return false;
 }
 
 /* True where the run is to stop between two steps. */
@@ -123,7 +145,7 @@ static rdk_run_end loop(rdk_trainer *r, rdk_finals *f)
         uint64_t visited = r->step;
         bool last = visited == c->steps;
         if (!last) rdk_step_update(r, &report);
-        if (probed && !rdk_logs_gradient_rows(r, visited, !last)) return RDK_RUN_FAILED;
+        if (probed && !probe_after(r, visited, !last)) return RDK_RUN_FAILED;
         if (last) return finish(r, f);
         rdk_screen_progress(r);
     }
@@ -163,7 +185,8 @@ static bool open_files(rdk_trainer *r)
     rdk_text_free(&ini);
     r->started_step = r->step;
     r->started_tokens = r->tokens_seen;
-    return ok && rdk_logs_open(r, c->resume[0] != 0) && rdk_run_json(r, "running", NULL, r->status);
+    return ok && rdk_logs_open(r, c->resume[0] != 0) && rdk_maps_example(r) &&
+           rdk_run_json(r, "running", NULL, r->status);
 }
 
 /* A run that broke off leaves its reason in run.json; its files stay as they are. */

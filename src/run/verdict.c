@@ -93,8 +93,10 @@ static void next_commands(const rdk_trainer *r)
     const char *command = r->io->command, *scale = r->config.model.scale;
     static const char *const others[] = {"none", "sqrt", "dk", "qknorm"};
     FILE *out = r->io->out;
-    fprintf(out, "\nfiles    %s (metrics.csv, attention.csv, gradients.csv, run.json)\nnext    ",
-            r->directory.path);
+    fprintf(
+        out,
+        "\nfiles    %s (metrics.csv, attention.csv, gradients.csv, maps.csv, run.json)\nnext    ",
+        r->directory.path);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(others[i], scale) == 0) continue;
         fprintf(out, " %s --config %s/config.ini --scale %s", command, r->directory.path,
@@ -105,6 +107,14 @@ static void next_commands(const rdk_trainer *r)
                 command, r->directory.path, r->config.seed + 1, command);
         break;
     }
+}
+
+/* Times stand on stderr alone. */
+static void cost_line(const rdk_trainer *r)
+{
+    double seconds = rdk_cost_seconds(r), all = rdk_seconds() - r->started;
+    if (!r->io->progress || !r->io->err || !isfinite(seconds) || !(all > 0)) return;
+    fprintf(r->io->err, "time     %.3g s, %.2g%% of it for measuring\n", all, 100 * seconds / all);
 }
 
 void rdk_verdict(const rdk_trainer *r, const rdk_finals *f)
@@ -118,4 +128,5 @@ void rdk_verdict(const rdk_trainer *r, const rdk_finals *f)
     gradient_sentence(r, f);
     if (!r->config.quiet) next_commands(r);
     fflush(r->io->out);
+    if (!r->config.quiet) cost_line(r);
 }
