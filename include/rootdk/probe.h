@@ -67,7 +67,10 @@ typedef struct rdk_head_view {
 } rdk_head_view;
 /* Root mean square over all visible pairs of how far the scores move when q and k become q_new and
  * k_new (same shape): c (q_new.k_new - q.k). NAN where no pair is visible. */
-double rdk_head_score_change(const rdk_head_view *v, const rdk_real *q_new, const rdk_real *k_new);
+double rdk_head_score_change(const rdk_head_view *v, const rdk_real *q_new, const rdk_real *k_new,
+                             rdk_real *scratch);
+/* The elements of that scratch. */
+size_t rdk_head_change_scratch(size_t len, size_t d_k);
 /* p of query i of sequence b over its n visible keys 0 .. n - 1, into p [T]; returns n. */
 size_t rdk_head_weights(const rdk_head_view *v, size_t b, size_t i, double *p);
 

@@ -53,25 +53,31 @@ static inline vreal stats_below(vreal s, rdk_real max)
     return v_max(v_set(bottom), s - max);
 }
 
-/* Adds the sums over a block; w[j] = exp(s[j] - t->max), the largest element's w set to 0. */
-static void stats_add_weights(row_stats *t, size_t n, const rdk_real *s, const rdk_real *w)
+/* Adds the sums over a block; w[j] = exp(s[j] - t->max). An element as large as the largest has w =
+ * 1; holds_max: one of those is the largest itself, which is left out. */
+static void stats_add_weights(row_stats *t, size_t n, const rdk_real *s, const rdk_real *w,
+                              bool holds_max)
 {
     const rdk_real max = (rdk_real)t->max;
     vreal low = v_set(max), r = v_set(0), a = v_set(0), b2 = v_set(0), b3 = v_set(0);
+    vint equal = {0};
     for (size_t j = 0; j < n; j += LANES) {
-        vreal x = v_visible(v_load(w + j), j, n, 0);
-        vreal score = v_visible(v_load(s + j), j, n, max), d = stats_below(score, max);
-        low = v_min(low, score);
+        vreal score = v_visible(v_load(s + j), j, n, -INFINITY), d = stats_below(score, max);
+        vreal x = (vreal)((vint)v_load(w + j) & (score < max));
+        low = v_min(low, v_visible(score, j, n, max));
+        equal += score == max;
         r += x;
         a += x * d;
         b2 += x * x;
         b3 += x * x * x;
     }
+    double ties = holds_max ? -1 : 0;
+    for (int l = 0; l < LANES; l++) ties -= (double)equal[l];
     t->min = fmin(t->min, -(double)v_hmax(-low));
-    t->r += (double)v_sum(r);
+    t->r += (double)v_sum(r) + ties;
     t->a += (double)v_sum(a);
-    t->b2 += (double)v_sum(b2);
-    t->b3 += (double)v_sum(b3);
+    t->b2 += (double)v_sum(b2) + ties;
+    t->b3 += (double)v_sum(b3) + ties;
 }
 
 /* Sum of (s - origin), and of its square in *squares. */
@@ -102,16 +108,18 @@ static double stats_wide_sums_about(double origin, size_t n, const rdk_real *s, 
 
 static void stats_add_moments(row_stats *t, size_t n, const rdk_real *s)
 {
-    /* First the mean, about a score of the block; then both sums about that mean. */
+    /* About a score of the block; where that lies far out, so that the difference below would
+     * cancel, about the mean that was found, and where squares overflow, in double. */
+    static const double most_cancelled = 0.9;
     double squares, count = (double)n, origin = (double)s[0];
     double sum = stats_sums_about(s[0], n, s, &squares);
-    if (isfinite(squares)) {
+    if (!isfinite(squares)) {
+        origin += stats_wide_sums_about(origin, n, s, &squares) / count;
+        sum = stats_wide_sums_about(origin, n, s, &squares);
+    } else if (sum * sum > most_cancelled * squares * count) {
         rdk_real middle = s[0] + (rdk_real)(sum / count);
         origin = (double)middle;
         sum = stats_sums_about(middle, n, s, &squares);
-    } else {
-        origin += stats_wide_sums_about(origin, n, s, &squares) / count;
-        sum = stats_wide_sums_about(origin, n, s, &squares);
     }
     double mean = origin + sum / count, all = count + (double)t->n;
     double apart = mean - t->mean;
@@ -121,19 +129,13 @@ static void stats_add_moments(row_stats *t, size_t n, const rdk_real *s)
 }
 
 /* The keys of one block: s[j] their scores, w[j] = exp(s[j] - max) where max is the largest score
- * of the row up to and including this block. n >= 1. w is as it was on return. */
-static void stats_add(row_stats *t, size_t n, const rdk_real *s, rdk_real *w, rdk_real max)
+ * of the row up to and including this block. n >= 1. */
+static void stats_add(row_stats *t, size_t n, const rdk_real *s, const rdk_real *w, rdk_real max)
 {
     bool first = t->n == 0, raised = !first && (double)max > t->max;
     if (first) t->max = t->min = (double)max;
     if (raised) stats_raise_max(t, (double)max);
-    size_t at = 0;
-    while (at < n && s[at] != max) at++;
-    bool holds_max = (first || raised) && at < n;
-    rdk_real one = holds_max ? w[at] : 0;
-    if (holds_max) w[at] = 0;
-    stats_add_weights(t, n, s, w);
-    if (holds_max) w[at] = one;
+    stats_add_weights(t, n, s, w, first || raised);
     stats_add_moments(t, n, s);
 }
 

@@ -20,6 +20,7 @@ struct rdk_watch {
     rdk_tensor **q, **k;           /* [layers] of the last pass, as they are multiplied */
     rdk_real *q_before, *k_before; /* [layers, n, len, heads * d_k] of the one before the update */
     double *change;                /* [layers, heads] */
+    rdk_real *scratch;             /* for each thread */
     rdk_head_view view;            /* of any head; q, k and head are set for each */
     rdk_model_probe probe;
 };
@@ -45,6 +46,8 @@ rdk_watch *rdk_watch_new(const rdk_trainer *r, rdk_status *s)
     w->q_before = rdk_alloc(w->layers * n * len, width * sizeof *w->q_before, s);
     w->k_before = rdk_alloc(w->layers * n * len, width * sizeof *w->k_before, s);
     w->change = rdk_alloc(w->layers * model->heads, sizeof *w->change, s);
+    w->scratch = rdk_alloc((size_t)rdk_threads(),
+                           rdk_head_change_scratch(len, model->d_k) * sizeof *w->scratch, s);
     w->probe = (rdk_model_probe){.q_used = w->q, .k_used = w->k};
     if (!rdk_batch_make(&w->batch, n, len, s)) {
         rdk_watch_free(w);
@@ -70,6 +73,7 @@ void rdk_watch_free(rdk_watch *w)
     rdk_free(w->q_before);
     rdk_free(w->k_before);
     rdk_free(w->change);
+    rdk_free(w->scratch);
     rdk_free(w);
 }
 
@@ -113,7 +117,9 @@ bool rdk_watch_after(rdk_trainer *r)
     for (size_t at = 0; at < w->layers * w->view.heads; at++) {
         size_t layer = at / w->view.heads;
         rdk_head_view v = rdk_watch_head(w, layer, at % w->view.heads);
-        w->change[at] = rdk_head_score_change(&v, w->q[layer]->data, w->k[layer]->data);
+        rdk_real *scratch =
+            w->scratch + (size_t)rdk_thread_index() * rdk_head_change_scratch(v.len, v.d_k);
+        w->change[at] = rdk_head_score_change(&v, w->q[layer]->data, w->k[layer]->data, scratch);
     }
     return true;
 }
