@@ -4,8 +4,6 @@
 #include <harness.h>
 #include <rootdk/probe.h>
 
-#include "probe/quantile.h"
-
 enum { B = 4, H = 3, T = 21, D_K = 5, ROWS = B * T };
 
 static double draw(uint64_t step, size_t index)
@@ -293,40 +291,6 @@ START_TEST(rows_without_gradient)
 }
 END_TEST
 
-/* The k smallest stand in front, whatever the order and however many are equal. */
-START_TEST(selection)
-{
-    for (size_t n = 1; n <= 40; n++)
-        for (size_t k = 0; k <= n; k++) {
-            double x[40], sorted[40];
-            for (size_t i = 0; i < n; i++)
-                sorted[i] = x[i] = _i == 0   ? draw(30, i)
-                                   : _i == 1 ? (double)i
-                                   : _i == 2 ? -(double)i
-                                             : (double)(i * 7 % 3);
-            qsort(sorted, n, sizeof *sorted, descending);
-            rdk_move_smallest(x, n, k);
-            qsort(x, k, sizeof *x, descending);
-            qsort(x + k, n - k, sizeof *x, descending);
-            for (size_t i = 0; i < n - k; i++) ck_assert_double_eq(x[k + i], sorted[i]);
-            for (size_t i = 0; i < k; i++) ck_assert_double_eq(x[i], sorted[n - k + i]);
-        }
-}
-END_TEST
-
-/* A run that diverges: it ends. */
-START_TEST(selection_among_nan)
-{
-    for (size_t at = 0; at < 9; at++) {
-        double x[] = {3, 1, 4, 1, 5, 9, 2, 6, 5};
-        x[at] = NAN;
-        rdk_quantile(x, 9, 50);
-        for (size_t i = 0; i < 9; i++) x[i] = NAN;
-        ck_assert(isnan(rdk_quantile(x, 9, 90)));
-    }
-}
-END_TEST
-
 START_TEST(nothing_measured)
 {
     rdk_attention_row rows[4] = {{0}};
@@ -399,8 +363,6 @@ RDK_TEST_MAIN("head", {
     ADD_LOOP(written_out, 4);
     ADD(quantiles_by_hand);
     ADD(rows_without_gradient);
-    ADD_LOOP(selection, 4);
-    ADD(selection_among_nan);
     ADD(nothing_measured);
     ADD(one_key_rows);
     ADD(no_usable_gradient);
