@@ -12,14 +12,19 @@
  * src/kernels/attention_stats.h). With p the softmax over the n visible keys, m the largest
  * score s (after the scale), w = exp(s - m), and the largest element kept out of every sum: */
 typedef struct rdk_attention_row {
-    int32_t n;               /* visible keys; 0: a row that sees none, all else 0 */
-    rdk_real max, abs_max;   /* of s over visible keys */
-    rdk_real mean, variance; /* of s over visible keys */
-    rdk_real rest;           /* R  = sum w */
-    rdk_real a;              /* A  = sum w (s - m) <= 0 */
-    rdk_real b2, b3;         /* sums of w^2 and w^3 */
-    rdk_real ds_norm;        /* ||dL/ds|| of the row, filled by backward; else 0 */
-    rdk_real s_ds;           /* sum_j s_j dL/ds_j, filled by backward */
+    int32_t n;                /* visible keys; 0: a row that sees none, all else 0 */
+    rdk_real max, abs_max;    /* of s over visible keys */
+    rdk_real mean;            /* of s over visible keys */
+    rdk_real peak;            /* max - mean, formed before either was rounded */
+    rdk_real rest;            /* R  = sum w */
+    rdk_real a;               /* A  = sum w (s - m) <= 0 */
+    rdk_real b2, b3;          /* sums of w^2 and w^3 */
+    rdk_real cosine, cosine2; /* sums of cos(q, k_j) and of its square, q and k as they enter the
+                               * product; 0 with a zero vector, or where c is 0 */
+    bool reached;             /* does a gradient reach the row: is dL/do not all 0? By backward */
+    rdk_real ds_norm;         /* ||dL/ds|| of the row, filled by backward; else 0 */
+    double variance;          /* of s over visible keys: the square of a score may exceed a float */
+    double s_ds;              /* sum_j s_j dL/ds_j, filled by backward */
 } rdk_attention_row;
 
 #endif

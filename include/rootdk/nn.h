@@ -136,8 +136,10 @@ double rdk_model_score_scale(const rdk_model *m);
 /* What may be measured in a forward pass (and completed by backward), caller-owned; NULL parts are
  * not measured. Never changes a result's bits. */
 typedef struct rdk_model_probe {
-    rdk_attention_row *rows; /* [layers, B, H, T] */
-    rdk_tensor **q, **k;     /* [layers]: q, k before QK-norm, [B, T, H d_k], on the tape */
+    rdk_attention_row *rows;       /* [layers, B, H, T] */
+    size_t rows_of_layer;          /* from the first row of a layer to that of the next; 0: B H T */
+    rdk_tensor **q, **k;           /* [layers]: q, k before QK-norm, [B, T, H d_k], on the tape */
+    rdk_tensor **q_used, **k_used; /* the same as they are multiplied: normalised and turned */
 } rdk_model_probe;
 
 /* logits: [B, T, V] of tokens [B, T]; lengths: [B] or NULL (all T). T <= max_len.

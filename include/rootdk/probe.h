@@ -30,27 +30,56 @@ rdk_attention_row rdk_row_from_scores(const double *scores, size_t n);
  * where no row is that long: short rows would fake saturation). NAN where no row counts. */
 typedef struct rdk_head_figures {
     double score_std, score_absmax, score_max;
+    double score_mean, score_peak; /* mean of the row means; largest s - row mean */
     double entropy, entropy_norm;
     double p_max, sat90, sat99;
     double jacobian_trace, jacobian_frob; /* mean; sqrt of mean square */
-    /* of ||ds|| over rows with n >= 2 that a gradient reached (ds of exactly 0 with p not one-hot:
-     * none did); quantiles by nearest rank; share of the largest 5 % (rounded up) in the sum of
-     * squares. NAN before a backward */
-    double ds_median, ds_p10, ds_p90, ds_top5_share;
-    double q_rms, k_rms; /* before QK-norm; NAN where not handed */
+    double jacobian_trace_median, jacobian_frob_median;
+    double theta;                      /* mean */
+    double q_k_cosine, q_k_cosine_rms; /* over visible pairs, of q and k as they are multiplied */
+    /* of ||ds|| over rows with n >= 2 that a gradient reached (rdk_attention_row.reached);
+     * quantiles by nearest rank; root mean square; share of the largest 5 % (rounded up) in the sum
+     * of squares, NAN where that sum is 0. NAN before a backward */
+    double ds_median, ds_p10, ds_p90, ds_rms, ds_top5_share;
+    double scale_gradient; /* c dL/dc = sum over all rows of s_ds; NAN as ds_median is */
+    double q_rms, k_rms;   /* before QK-norm; NAN where not handed */
     size_t rows;
 } rdk_head_figures;
+/* The sum of the squares of columns head * d_k .. of x: [tokens, H d_k]. */
+double rdk_head_squares(const rdk_real *x, size_t tokens, size_t heads, size_t head, size_t d_k);
 /* rows: [B, H, T] of one layer; q, k: [B, T, H d_k] or NULL; lengths [B] or NULL (padding of q and
  * k is left out). scratch: B * T doubles. */
 rdk_head_figures rdk_head_measure(const rdk_attention_row *rows, size_t batch, size_t heads,
                                   size_t len, size_t head, const rdk_real *q, const rdk_real *k,
                                   size_t d_k, const int32_t *lengths, double *scratch);
 
+/* ---- pairs of one head ----------------------------------------------------------------------- */
+
+/* Queries and keys of one head, as they are multiplied (normalised and turned), and who sees whom.
+ */
+typedef struct rdk_head_view {
+    const rdk_real *q, *k;         /* [B, T, H d_k] */
+    size_t batch, len, heads, d_k; /* B, T, H */
+    size_t head;                   /* this one */
+    double scale;                  /* c */
+    bool causal;
+    const int32_t *lengths; /* [B] or NULL */
+} rdk_head_view;
+/* Root mean square over all visible pairs of how far the scores move when q and k become q_new and
+ * k_new (same shape): c (q_new.k_new - q.k). NAN where no pair is visible. */
+double rdk_head_score_change(const rdk_head_view *v, const rdk_real *q_new, const rdk_real *k_new,
+                             rdk_real *scratch);
+/* The elements of that scratch. */
+size_t rdk_head_change_scratch(size_t len, size_t d_k);
+/* p of query i of sequence b over its n visible keys 0 .. n - 1, into p [T]; returns n. */
+size_t rdk_head_weights(const rdk_head_view *v, size_t b, size_t i, double *p);
+
 /* ---- theory ---------------------------------------------------------------------------------- */
 
 /* What a model should show at initialisation if the inputs of attention are iid with unit RMS:
  * scores are N(0, sigma2) with sigma2 = c^2 d_k (d_model w_q^2)(d_model w_k^2), or by QK-norm
- * c^2 g^4 d_k (layer, rms: gains g on q and k), c^2 g^2 / d_k (l2: one gain g).
+ * c^2 g^4 d_k (rms: gains g on q and k), that times d_k / (d_k - 1) (layer: centred vectors lie in
+ * one dimension less), c^2 g^2 / d_k (l2: one gain g).
  * c->qk_norm as resolved. */
 double rdk_theory_score_variance(const rdk_model_config *c);
 

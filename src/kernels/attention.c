@@ -25,11 +25,13 @@ typedef struct forward_head {
     rdk_attention_row *rows; /* or NULL */
     /* scratch */
     rdk_real *k_panels, *scores, *v_room;
+    rdk_real *k_inverse; /* 1 / |k_j|, where rows are measured */
 } forward_head;
 
 /* State of the rows of a block of queries. */
 typedef struct forward_rows {
     rdk_real max[BLOCK], sum[BLOCK];
+    rdk_real q_inverse[BLOCK]; /* 1 / (c |q|), where rows are measured */
     row_stats stats[BLOCK];
 } forward_rows;
 
@@ -70,7 +72,10 @@ static void forward_row(const forward_head *f, const score_block *at, size_t r, 
     if (at->j > 0) max = max > state->max[r] ? max : state->max[r];
     if (f->rows) memcpy(kept, s, BLOCK * sizeof *s);
     rdk_real sum = scores_to_weights(n, max, s);
-    if (f->rows) stats_add(&state->stats[r], n, kept, s, max);
+    if (f->rows) {
+        stats_add(&state->stats[r], n, kept, s, max);
+        stats_add_cosines(&state->stats[r], n, kept, state->q_inverse[r], f->k_inverse + at->j);
+    }
     if (at->j > 0) {
         rdk_real shrink = v_exp(v_set(state->max[r] - max))[0];
         if (max > state->max[r]) scale_row(f->shape->d_v, shrink, f->o + (at->i + r) * f->ld_v);
@@ -85,12 +90,22 @@ static void forward_row(const forward_head *f, const score_block *at, size_t r, 
     }
 }
 
+static void forward_begin_stats(const forward_head *f, size_t i, forward_rows *state)
+{
+    const double c = f->shape->scale;
+    memset(state->stats, 0, sizeof state->stats);
+    for (size_t r = 0; r < BLOCK && i + r < f->len; r++) {
+        double inverse = (double)stats_inverse_norm(f->shape->d_k, f->q + (i + r) * f->ld_qk);
+        state->q_inverse[r] = c == 0 ? 0 : (rdk_real)(inverse / c);
+    }
+}
+
 /* One block of queries against all the keys it sees. */
 static void forward_queries(const forward_head *f, size_t i)
 {
     const rdk_attention_shape *s = f->shape;
     forward_rows state;
-    if (f->rows) memset(state.stats, 0, sizeof state.stats);
+    if (f->rows) forward_begin_stats(f, i, &state);
     rdk_real *o = f->o + i * f->ld_v;
     size_t end = s->causal ? i + 1 : f->len, rows = 0;
     for (size_t j = 0; j < end; j += BLOCK) {
@@ -116,6 +131,8 @@ static void forward_one(const forward_head *f)
 {
     const rdk_attention_shape *s = f->shape;
     block_pack(f->len, s->d_k, f->k, f->ld_qk, f->k_panels);
+    for (size_t j = 0; j < f->len && f->rows; j++)
+        f->k_inverse[j] = stats_inverse_norm(s->d_k, f->k + j * f->ld_qk);
     for (size_t i = 0; i < f->len; i += BLOCK) forward_queries(f, i);
     for (size_t i = f->len; i < s->len; i++) { /* padding sees nothing */
         memset(f->o + i * f->ld_v, 0, s->d_v * sizeof *f->o);
@@ -152,6 +169,7 @@ static void attention(const rdk_attention_shape *s, const rdk_real *q, const rdk
             .scores = scores,
             .v_room = v_room,
             .k_panels = v_room + rows_size(s->d_v),
+            .k_inverse = v_room + rows_size(s->d_v) + panels_size(s->len, s->d_k),
         };
         forward_one(&f);
     }

@@ -146,7 +146,8 @@ static void backward_one(const backward_head *f)
     const rdk_attention_shape *s = f->shape;
     block_pack(f->len, s->d_k, f->k, f->ld_qk, f->k_panels);
     block_pack(f->len, s->d_v, f->v, f->ld_v, f->v_panels);
-    for (size_t i = 0; i < f->len && f->rows; i++) f->rows[i].ds_norm = f->rows[i].s_ds = 0;
+    for (size_t i = 0; i < f->len && f->rows; i++)
+        stats_begin_gradient(&f->rows[i], s->d_v, f->dout + i * f->ld_v);
     for (size_t i = 0; i < f->len; i += BLOCK) {
         size_t end = s->causal ? i + 1 : f->len;
         for (size_t j = 0; j < end; j += BLOCK) {

@@ -43,9 +43,15 @@ static inline size_t rows_size(size_t d)
     return BLOCK * rounded_up(d, SCRATCH_UNIT);
 }
 
+/* One number for each key. */
+static inline size_t keys_size(size_t len)
+{
+    return rounded_up(len, BLOCK);
+}
+
 static inline size_t forward_scratch_size(size_t len, size_t d_k, size_t d_v)
 {
-    return scores_size() + rows_size(d_v) + panels_size(len, d_k);
+    return scores_size() + rows_size(d_v) + panels_size(len, d_k) + keys_size(len);
 }
 
 static inline size_t backward_scratch_size(size_t len, size_t d_k, size_t d_v)

@@ -20,7 +20,20 @@ typedef struct row_stats {
     size_t n;
     double max, min, mean, squares; /* squares: sum of (s - mean)^2 */
     double r, a, b2, b3;
+    double cosine, cosine2;
 } row_stats;
+
+/* 1 / ||x||, or 0 for the zero vector. */
+static rdk_real stats_inverse_norm(size_t n, const rdk_real *x)
+{
+    vsum sum = {{0}, {0}};
+    size_t j = 0;
+    for (; j + LANES <= n; j += LANES)
+        sum = v_accumulate_product(sum, v_load(x + j), v_load(x + j));
+    if (j < n) sum = v_accumulate_product(sum, v_load_n(x + j, n - j), v_load_n(x + j, n - j));
+    double squares = v_total(sum);
+    return squares > 0 ? (rdk_real)(1 / sqrt(squares)) : 0;
+}
 
 static void stats_raise_max(row_stats *t, double max)
 {
@@ -32,25 +45,39 @@ static void stats_raise_max(row_stats *t, double max)
     t->max = max;
 }
 
-/* Adds the sums over a block; w[j] = exp(s[j] - t->max), the largest element's w set to 0. */
-static void stats_add_weights(row_stats *t, size_t n, const rdk_real *s, const rdk_real *w)
+/* s - max, but no further down than where exp is 0: the difference of two floats may be -inf, and
+ * 0 times that is not 0. */
+static inline vreal stats_below(vreal s, rdk_real max)
+{
+    static const rdk_real bottom = -1000;
+    return v_max(v_set(bottom), s - max);
+}
+
+/* Adds the sums over a block; w[j] = exp(s[j] - t->max). An element as large as the largest has w =
+ * 1; holds_max: one of those is the largest itself, which is left out. */
+static void stats_add_weights(row_stats *t, size_t n, const rdk_real *s, const rdk_real *w,
+                              bool holds_max)
 {
     const rdk_real max = (rdk_real)t->max;
     vreal low = v_set(max), r = v_set(0), a = v_set(0), b2 = v_set(0), b3 = v_set(0);
+    vint equal = {0};
     for (size_t j = 0; j < n; j += LANES) {
-        vreal x = v_visible(v_load(w + j), j, n, 0);
-        vreal score = v_visible(v_load(s + j), j, n, max), d = score - max;
-        low = v_min(low, score);
+        vreal score = v_visible(v_load(s + j), j, n, -INFINITY), d = stats_below(score, max);
+        vreal x = (vreal)((vint)v_load(w + j) & (score < max));
+        low = v_min(low, v_visible(score, j, n, max));
+        equal += score == max;
         r += x;
         a += x * d;
         b2 += x * x;
         b3 += x * x * x;
     }
+    double ties = holds_max ? -1 : 0;
+    for (int l = 0; l < LANES; l++) ties -= (double)equal[l];
     t->min = fmin(t->min, -(double)v_hmax(-low));
-    t->r += (double)v_sum(r);
+    t->r += (double)v_sum(r) + ties;
     t->a += (double)v_sum(a);
-    t->b2 += (double)v_sum(b2);
-    t->b3 += (double)v_sum(b3);
+    t->b2 += (double)v_sum(b2) + ties;
+    t->b3 += (double)v_sum(b3) + ties;
 }
 
 /* Sum of (s - origin), and of its square in *squares. */
@@ -66,14 +93,35 @@ static double stats_sums_about(rdk_real origin, size_t n, const rdk_real *s, dou
     return (double)v_sum(sum);
 }
 
+/* The same where their squares leave the range of a float: rare, so plainly. */
+static double stats_wide_sums_about(double origin, size_t n, const rdk_real *s, double *squares)
+{
+    double sum = 0;
+    *squares = 0;
+    for (size_t j = 0; j < n; j++) {
+        double d = (double)s[j] - origin;
+        sum += d;
+        *squares += d * d;
+    }
+    return sum;
+}
+
 static void stats_add_moments(row_stats *t, size_t n, const rdk_real *s)
 {
-    /* First the mean, about a score of the block; then both sums about that mean. */
-    double squares, count = (double)n;
-    rdk_real origin = s[0];
-    origin += (rdk_real)(stats_sums_about(origin, n, s, &squares) / count);
-    double sum = stats_sums_about(origin, n, s, &squares);
-    double mean = (double)origin + sum / count, all = count + (double)t->n;
+    /* About a score of the block; where that lies far out, so that the difference below would
+     * cancel, about the mean that was found, and where squares overflow, in double. */
+    static const double most_cancelled = 0.9;
+    double squares, count = (double)n, origin = (double)s[0];
+    double sum = stats_sums_about(s[0], n, s, &squares);
+    if (!isfinite(squares)) {
+        origin += stats_wide_sums_about(origin, n, s, &squares) / count;
+        sum = stats_wide_sums_about(origin, n, s, &squares);
+    } else if (sum * sum > most_cancelled * squares * count) {
+        rdk_real middle = s[0] + (rdk_real)(sum / count);
+        origin = (double)middle;
+        sum = stats_sums_about(middle, n, s, &squares);
+    }
+    double mean = origin + sum / count, all = count + (double)t->n;
     double apart = mean - t->mean;
     t->squares += squares - sum * sum / count + apart * apart * count * (double)t->n / all;
     t->mean += apart * count / all;
@@ -81,20 +129,28 @@ static void stats_add_moments(row_stats *t, size_t n, const rdk_real *s)
 }
 
 /* The keys of one block: s[j] their scores, w[j] = exp(s[j] - max) where max is the largest score
- * of the row up to and including this block. n >= 1. w is as it was on return. */
-static void stats_add(row_stats *t, size_t n, const rdk_real *s, rdk_real *w, rdk_real max)
+ * of the row up to and including this block. n >= 1. */
+static void stats_add(row_stats *t, size_t n, const rdk_real *s, const rdk_real *w, rdk_real max)
 {
     bool first = t->n == 0, raised = !first && (double)max > t->max;
     if (first) t->max = t->min = (double)max;
     if (raised) stats_raise_max(t, (double)max);
-    size_t at = 0;
-    while (at < n && s[at] != max) at++;
-    bool holds_max = (first || raised) && at < n;
-    rdk_real one = holds_max ? w[at] : 0;
-    if (holds_max) w[at] = 0;
-    stats_add_weights(t, n, s, w);
-    if (holds_max) w[at] = one;
+    stats_add_weights(t, n, s, w, first || raised);
     stats_add_moments(t, n, s);
+}
+
+/* The cosines of a block's pairs: s = c |q| |k| cos. of_q: 1 / (c |q|); of_k[j]: 1 / |k_j|. */
+static void stats_add_cosines(row_stats *t, size_t n, const rdk_real *s, rdk_real of_q,
+                              const rdk_real *of_k)
+{
+    vreal sum = v_set(0), sum2 = v_set(0);
+    for (size_t j = 0; j < n; j += LANES) {
+        vreal x = v_visible(v_load(s + j) * of_q * v_load(of_k + j), j, n, 0);
+        sum += x;
+        sum2 += x * x;
+    }
+    t->cosine += (double)v_sum(sum);
+    t->cosine2 += (double)v_sum(sum2);
 }
 
 static rdk_attention_row stats_row(const row_stats *t)
@@ -104,12 +160,24 @@ static rdk_attention_row stats_row(const row_stats *t)
         .max = (rdk_real)t->max,
         .abs_max = (rdk_real)fmax(fabs(t->max), fabs(t->min)),
         .mean = (rdk_real)t->mean,
-        .variance = (rdk_real)(t->n ? t->squares / (double)t->n : 0),
+        .peak = (rdk_real)(t->max - t->mean),
+        .variance = t->n ? t->squares / (double)t->n : 0,
         .rest = (rdk_real)t->r,
         .a = (rdk_real)t->a,
         .b2 = (rdk_real)t->b2,
         .b3 = (rdk_real)t->b3,
+        .cosine = (rdk_real)t->cosine,
+        .cosine2 = (rdk_real)t->cosine2,
     };
+}
+
+/* Backward, before its first block: nothing of an earlier one is left; does a gradient arrive? */
+static void stats_begin_gradient(rdk_attention_row *row, size_t n, const rdk_real *dout)
+{
+    row->ds_norm = 0;
+    row->s_ds = 0;
+    row->reached = false;
+    for (size_t e = 0; e < n && !row->reached; e++) row->reached = dout[e] != 0;
 }
 
 /* Backward: adds a block's gradients at the scores. In double, because in a saturated row their
@@ -118,13 +186,16 @@ static rdk_attention_row stats_row(const row_stats *t)
 static void stats_add_gradient(rdk_attention_row *row, size_t n, rdk_real max, const rdk_real *s,
                                const rdk_real *ds)
 {
-    double squares = 0, products = 0;
-    for (size_t j = 0; j < n; j++) {
-        squares += (double)ds[j] * (double)ds[j];
-        products += ((double)s[j] - (double)max) * (double)ds[j];
+    vsum squares = {{0}, {0}}, products = {{0}, {0}};
+    for (size_t j = 0; j < n; j += LANES) {
+        vreal g = v_visible(v_load(ds + j), j, n, 0);
+        vreal d = stats_below(v_visible(v_load(s + j), j, n, max), max);
+        squares = v_accumulate_product(squares, g, g);
+        products = v_accumulate_product(products, d, g);
     }
-    row->ds_norm = (rdk_real)sqrt((double)row->ds_norm * (double)row->ds_norm + squares);
-    row->s_ds += (rdk_real)products;
+    double before = (double)row->ds_norm;
+    row->ds_norm = (rdk_real)sqrt(before * before + v_total(squares));
+    row->s_ds += v_total(products);
 }
 
 #endif

@@ -77,9 +77,14 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
                                .causal = c->arch == RDK_DECODER,
                                .lengths = p->lengths,
                                .dropout = c->dropout};
-    if (probe && probe->rows) args.rows = probe->rows + i * p->batch * c->heads * p->len;
+    if (probe && probe->rows) {
+        size_t rows = probe->rows_of_layer ? probe->rows_of_layer : p->batch * c->heads * p->len;
+        args.rows = probe->rows + i * rows;
+    }
     q = prepare(p, q, y->q_gain);
     k = prepare(p, k, y->k_gain);
+    if (probe && probe->q_used) probe->q_used[i] = q;
+    if (probe && probe->k_used) probe->k_used[i] = k;
     return linear(p, rdk_attention(p->tape, q, k, v, &args), y->o);
 }
 

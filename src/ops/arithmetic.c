@@ -2,8 +2,9 @@
  * a + b, a - b, a * b, a / b with broadcasting. One idea: an op is what it does to one run of
  * elements (broadcast.h); equal shapes are a single run, handed to a kernel whole.
  *
- * In a run of n elements an operand advances (step 1) or is repeated (step 0). The gradient of a
- * repeated operand is the sum over its repetitions: within a run in double, runs in their order.
+ * In a run of n elements an operand advances (step 1) or is repeated (step 0); it may also be
+ * repeated from run to run. The gradient of a repeated operand is the sum over its repetitions, in
+ * their order and in double, rounded once.
  * Read next: broadcast.h. */
 #include "broadcast.h"
 #include "shape.h"
@@ -11,20 +12,52 @@
 
 #include <kernels/kernels.h>
 
-/* One run at hand; da, db are NULL where no gradient is wanted. */
+/* Where a gradient goes: dx, or the sums in double that are added to it at the end. Both NULL where
+ * none is wanted. */
+typedef struct sink {
+    rdk_real *dx;
+    double *sums;
+    size_t step; /* 0: all of a run goes into one element */
+} sink;
+
+/* One run at hand. */
 typedef struct run {
     size_t n, step_a, step_b;
     const rdk_real *a, *b, *dy;
-    rdk_real *y, *da, *db;
+    rdk_real *y;
+    sink da, db;
 } run;
 
 typedef void (*run_rule)(const run *r);
+
+/* For x, of whose elements those of y are repetitions. The sums are to be released. */
+static sink sink_new(rdk_tape *t, const rdk_tensor *x, rdk_real *dx, const rdk_tensor *y)
+{
+    size_t size = rdk_size(x);
+    if (!dx || size == rdk_size(y)) return (sink){.dx = dx};
+    double *sums = rdk_tape_alloc(t, size, sizeof *sums);
+    for (size_t i = 0; sums && i < size; i++) sums[i] = 0;
+    return (sink){.sums = sums};
+}
+
+static sink sink_at(const sink *s, size_t at, size_t step)
+{
+    return (sink){s->dx ? s->dx + at : NULL, s->sums ? s->sums + at : NULL, step};
+}
+
+static void sink_close(const sink *s, const rdk_tensor *x, rdk_real *dx)
+{
+    size_t size = s->sums ? rdk_size(x) : 0;
+    for (size_t i = 0; i < size; i++) dx[i] = (rdk_real)((double)dx[i] + s->sums[i]);
+}
 
 static void walk_backward(rdk_tape *t, const rdk_node *n, run_rule rule)
 {
     const rdk_tensor *a = n->in[0], *b = n->in[1], *y = n->out;
     rdk_real *da = rdk_grad(t, n->in[0]);
     rdk_real *db = rdk_grad(t, n->in[1]);
+    rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
+    const sink to_a = sink_new(t, a, da, y), to_b = sink_new(t, b, db, y);
     rdk_broadcast p;
     rdk_run at;
     rdk_broadcast_plan(a, b, &p);
@@ -37,11 +70,14 @@ static void walk_backward(rdk_tape *t, const rdk_node *n, run_rule rule)
             .b = b->data + at.b,
             .y = y->data + at.y,
             .dy = y->grad + at.y,
-            .da = da ? da + at.a : NULL,
-            .db = db ? db + at.b : NULL,
+            .da = sink_at(&to_a, at.a, at.step_a),
+            .db = sink_at(&to_b, at.b, at.step_b),
         };
         rule(&r);
     }
+    sink_close(&to_a, a, da);
+    sink_close(&to_b, b, db);
+    rdk_arena_release(rdk_tape_arena(t), mark);
 }
 
 static rdk_tensor *walk(rdk_tape *t, const rdk_op *op, run_rule rule, rdk_tensor *a, rdk_tensor *b)
@@ -69,17 +105,18 @@ static rdk_tensor *walk(rdk_tape *t, const rdk_op *op, run_rule rule, rdk_tensor
     return rdk_tape_record(t, op, y, 2, in, NULL);
 }
 
-/* dx += factor dy, summed where x is repeated. dx may be NULL. */
-static void deposit(size_t n, rdk_real factor, const rdk_real *dy, rdk_real *dx, size_t step)
+/* dx += factor dy */
+static void deposit(size_t n, rdk_real factor, const rdk_real *dy, const sink *s)
 {
-    if (!dx) return;
-    if (step == 1) {
-        rdk_kernels_get()->axpy(n, factor, dy, dx);
-        return;
+    if (s->dx) {
+        rdk_kernels_get()->axpy(n, factor, dy, s->dx);
+    } else if (s->sums && s->step == 1) {
+        for (size_t i = 0; i < n; i++) s->sums[i] += (double)factor * (double)dy[i];
+    } else if (s->sums) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) sum += (double)dy[i];
+        s->sums[0] += (double)factor * sum;
     }
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += (double)dy[i];
-    dx[0] += (rdk_real)((double)factor * sum);
 }
 
 /* ---- add, sub -------------------------------------------------------------------------------- */
@@ -95,8 +132,8 @@ static void add_run(const run *r)
 
 static void add_run_backward(const run *r)
 {
-    deposit(r->n, 1, r->dy, r->da, r->step_a);
-    deposit(r->n, 1, r->dy, r->db, r->step_b);
+    deposit(r->n, 1, r->dy, &r->da);
+    deposit(r->n, 1, r->dy, &r->db);
 }
 
 /* dx = dy, or += where there is one already; x is of y's shape. */
@@ -133,8 +170,8 @@ static void sub_run(const run *r)
 
 static void sub_run_backward(const run *r)
 {
-    deposit(r->n, 1, r->dy, r->da, r->step_a);
-    deposit(r->n, -1, r->dy, r->db, r->step_b);
+    deposit(r->n, 1, r->dy, &r->da);
+    deposit(r->n, -1, r->dy, &r->db);
 }
 
 static void sub_backward(rdk_tape *t, const rdk_node *n)
@@ -163,25 +200,26 @@ static void mul_run(const run *r)
     }
 }
 
-/* dx += dy * other, summed where x is repeated. */
+/* dx += dy * other */
 static void mul_deposit(size_t n, const rdk_real *dy, const rdk_real *other, size_t step_other,
-                        rdk_real *dx, size_t step)
+                        const sink *s)
 {
-    if (!dx) return;
     const rdk_kernels *k = rdk_kernels_get();
     if (step_other == 0) {
-        deposit(n, other[0], dy, dx, step);
-    } else if (step == 0) {
-        dx[0] += (rdk_real)k->dot(n, dy, other);
-    } else {
-        k->mul_add(n, dy, other, dx);
+        deposit(n, other[0], dy, s);
+    } else if (s->dx) {
+        k->mul_add(n, dy, other, s->dx);
+    } else if (s->sums && s->step == 0) {
+        s->sums[0] += k->dot(n, dy, other);
+    } else if (s->sums) {
+        for (size_t i = 0; i < n; i++) s->sums[i] += (double)dy[i] * (double)other[i];
     }
 }
 
 static void mul_run_backward(const run *r)
 {
-    mul_deposit(r->n, r->dy, r->b, r->step_b, r->da, r->step_a);
-    mul_deposit(r->n, r->dy, r->a, r->step_a, r->db, r->step_b);
+    mul_deposit(r->n, r->dy, r->b, r->step_b, &r->da);
+    mul_deposit(r->n, r->dy, r->a, r->step_a, &r->db);
 }
 
 static void mul_backward(rdk_tape *t, const rdk_node *n)
@@ -206,16 +244,13 @@ static void div_run(const run *r)
 /* da += dy / b,  db += -dy y / b */
 static void div_run_backward(const run *r)
 {
-    double sum_a = 0, sum_b = 0;
     for (size_t i = 0; i < r->n; i++) {
         const rdk_real g = r->dy[i] / r->b[i * r->step_b];
-        if (r->da && r->step_a == 1) r->da[i] += g;
-        if (r->db && r->step_b == 1) r->db[i] -= g * r->y[i];
-        sum_a += (double)g;
-        sum_b -= (double)(g * r->y[i]);
+        if (r->da.dx) r->da.dx[i] += g;
+        if (r->db.dx) r->db.dx[i] -= g * r->y[i];
+        if (r->da.sums) r->da.sums[i * r->da.step] += (double)g;
+        if (r->db.sums) r->db.sums[i * r->db.step] -= (double)(g * r->y[i]);
     }
-    if (r->da && r->step_a == 0) r->da[0] += (rdk_real)sum_a;
-    if (r->db && r->step_b == 0) r->db[0] += (rdk_real)sum_b;
 }
 
 static void div_backward(rdk_tape *t, const rdk_node *n)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The figures of one head: averages over the rows (b, i) of its [B, T] queries.
+ * The figures of one head: averages and quantiles over the rows (b, i) of its [B, T] queries.
  *
  * Invariant: sums run in double and in index order, so the figures are a function of the rows
- * alone. Definitions: docs/metrics.md. Read next: theory.c. */
+ * alone. Definitions: docs/metrics.md. Read next: quantile.c, theory.c. */
+#include "dot.h"
+#include "quantile.h"
 #include "row.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct head_rows {
     const rdk_attention_row *first; /* row (b, i) is first[b * stride + i] */
@@ -27,26 +28,50 @@ static size_t longest_row(const head_rows *r)
     return (size_t)n;
 }
 
-static rdk_head_figures averages(const head_rows *r)
+/* ---- averages -------------------------------------------------------------------------------- */
+
+/* What the tally of theory does not know. */
+typedef struct head_sums {
+    double max, abs_max, peak, mean, theta, cosine, cosine2, pairs;
+} head_sums;
+
+static void add_row(head_sums *s, const rdk_attention_row *row, const rdk_row_figures *f)
+{
+    s->max = fmax(s->max, (double)row->max);
+    s->abs_max = fmax(s->abs_max, (double)row->abs_max);
+    s->peak = fmax(s->peak, (double)row->peak);
+    s->mean += (double)row->mean;
+    s->theta += f->theta;
+    s->cosine += (double)row->cosine;
+    s->cosine2 += (double)row->cosine2;
+    s->pairs += (double)row->n;
+}
+
+/* traces: those of the rows that count, in order. */
+static rdk_head_figures averages(const head_rows *r, double *traces)
 {
     rdk_tally t = rdk_tally_begin(longest_row(r));
-    double max = -INFINITY, abs_max = 0, mean[RDK_MEANS];
+    head_sums s = {.max = -INFINITY};
+    double mean[RDK_MEANS];
     for (size_t b = 0; b < r->batch; b++) {
         for (size_t i = 0; i < r->len; i++) {
             const rdk_attention_row *row = row_at(r, b, i);
             if (row->n == 0) continue;
             rdk_row_figures f = rdk_row_measure(row);
-            rdk_tally_add(&t, (size_t)row->n, (double)row->variance, &f);
-            max = fmax(max, (double)row->max);
-            abs_max = fmax(abs_max, (double)row->abs_max);
+            traces[t.rows] = f.jacobian_trace;
+            rdk_tally_add(&t, (size_t)row->n, row->variance, &f);
+            add_row(&s, row, &f);
         }
     }
     rdk_tally_means(&t, mean);
     rdk_theory a = rdk_means_named(mean);
+    double rows = t.rows ? (double)t.rows : NAN;
     return (rdk_head_figures){
         .score_std = a.score_std,
-        .score_absmax = t.rows ? abs_max : NAN,
-        .score_max = t.rows ? max : NAN,
+        .score_absmax = t.rows ? s.abs_max : NAN,
+        .score_max = t.rows ? s.max : NAN,
+        .score_mean = s.mean / rows,
+        .score_peak = t.rows ? s.peak : NAN,
         .entropy = a.entropy,
         .entropy_norm = a.entropy_norm,
         .p_max = a.p_max,
@@ -54,58 +79,78 @@ static rdk_head_figures averages(const head_rows *r)
         .sat99 = a.sat99,
         .jacobian_trace = a.jacobian_trace,
         .jacobian_frob = a.jacobian_frob,
+        .theta = s.theta / rows,
+        .q_k_cosine = t.rows ? s.cosine / s.pairs : NAN,
+        .q_k_cosine_rms = t.rows ? sqrt(s.cosine2 / s.pairs) : NAN,
         .rows = t.rows,
     };
 }
 
+static double median_frob(const head_rows *r, double *scratch)
+{
+    size_t n = 0;
+    for (size_t b = 0; b < r->batch; b++) {
+        for (size_t i = 0; i < r->len; i++) {
+            const rdk_attention_row *row = row_at(r, b, i);
+            if (row->n > 0) scratch[n++] = sqrt(rdk_row_measure(row).jacobian_frob2);
+        }
+    }
+    return rdk_quantile(scratch, n, 50);
+}
+
 /* ---- the gradient at the scores -------------------------------------------------------------- */
 
-/* A row whose p is spread (R > 0) and whose ds is exactly 0 was reached by no gradient: its target
- * is ignored, or nothing downstream looks at it. It says nothing about saturation. A row with one
- * key has J = 0 whatever the scores. */
-static bool counts_for_ds(const rdk_attention_row *row)
-{
-    return row->n >= 2 && (row->ds_norm != 0 || row->rest == 0);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The nearest-rank quantile: the smallest value with at least percent % of the values <= it. */
-static double quantile(const double *sorted, size_t n, size_t percent)
-{
-    size_t rank = (n * percent + 99) / 100;
-    return sorted[rank ? rank - 1 : 0];
-}
-
-static double sum_squares(const double *x, size_t begin, size_t end)
+static double sum_squares(const double *x, size_t n)
 {
     double sum = 0;
-    for (size_t i = begin; i < end; i++) sum += x[i] * x[i];
+    for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
     return sum;
+}
+
+/* The norms of the rows that count: not of one with a single key, whose J is 0 whatever its score;
+ * not of one that no gradient reaches, which says nothing about saturation. A row through which
+ * nothing comes, because p is 1 and 0, is a 0 that counts. */
+static size_t gradient_norms(const head_rows *r, double *norms, double *scale_gradient)
+{
+    size_t n = 0;
+    *scale_gradient = 0;
+    for (size_t b = 0; b < r->batch; b++) {
+        for (size_t i = 0; i < r->len; i++) {
+            const rdk_attention_row *row = row_at(r, b, i);
+            *scale_gradient += row->s_ds;
+            if (row->n >= 2 && row->reached) norms[n++] = (double)row->ds_norm;
+        }
+    }
+    return n;
 }
 
 static void gradient_figures(rdk_head_figures *f, const head_rows *r, double *norms)
 {
-    f->ds_median = f->ds_p10 = f->ds_p90 = f->ds_top5_share = NAN;
-    size_t n = 0;
-    for (size_t b = 0; b < r->batch; b++)
-        for (size_t i = 0; i < r->len; i++)
-            if (counts_for_ds(row_at(r, b, i))) norms[n++] = (double)row_at(r, b, i)->ds_norm;
-    double total = sum_squares(norms, 0, n);
-    if (!(total > 0) || isinf(total)) return; /* before a backward, or the run diverged */
-    qsort(norms, n, sizeof *norms, ascending);
-    size_t top = (n * 5 + 99) / 100;
-    f->ds_p10 = quantile(norms, n, 10);
-    f->ds_median = quantile(norms, n, 50);
-    f->ds_p90 = quantile(norms, n, 90);
-    f->ds_top5_share = sum_squares(norms, n - top, n) / sum_squares(norms, 0, n);
+    f->ds_median = f->ds_p10 = f->ds_p90 = f->ds_rms = f->ds_top5_share = f->scale_gradient = NAN;
+    double scale_gradient;
+    size_t n = gradient_norms(r, norms, &scale_gradient), top = (n * 5 + 99) / 100;
+    double total = sum_squares(norms, n);
+    if (n == 0 || !isfinite(total)) return; /* before a backward, or the run diverged */
+    f->scale_gradient = scale_gradient;
+    f->ds_rms = sqrt(total / (double)n);
+    f->ds_p10 = rdk_quantile(norms, n, 10);
+    f->ds_median = rdk_quantile(norms, n, 50);
+    f->ds_p90 = rdk_quantile(norms, n, 90);
+    rdk_move_smallest(norms, n, n - top);
+    if (total > 0) f->ds_top5_share = sum_squares(norms + n - top, top) / sum_squares(norms, n);
 }
 
 /* ---- queries and keys ------------------------------------------------------------------------ */
+
+double rdk_head_squares(const rdk_real *x, size_t tokens, size_t heads, size_t head, size_t d_k)
+{
+    double sum = 0;
+    for (size_t i = 0; i < tokens; i++) {
+        const rdk_real *row = x + (i * heads + head) * d_k;
+        sum += rdk_wide_dot(d_k, row, row);
+    }
+    return sum;
+}
 
 /* RMS over the real tokens of columns head * d_k .. of x: [B, T, H d_k]. */
 static double head_rms(const rdk_real *x, const head_rows *r, size_t heads, size_t head, size_t d_k,
@@ -117,10 +162,7 @@ static double head_rms(const rdk_real *x, const head_rows *r, size_t heads, size
     for (size_t b = 0; b < r->batch; b++) {
         size_t len = lengths ? (size_t)lengths[b] : r->len;
         tokens += len;
-        for (size_t i = 0; i < len; i++) {
-            const rdk_real *row = x + ((b * r->len + i) * heads + head) * d_k;
-            for (size_t c = 0; c < d_k; c++) sum += (double)row[c] * (double)row[c];
-        }
+        sum += rdk_head_squares(x + b * r->len * heads * d_k, len, heads, head, d_k);
     }
     return tokens ? sqrt(sum / (double)(tokens * d_k)) : NAN;
 }
@@ -130,7 +172,9 @@ rdk_head_figures rdk_head_measure(const rdk_attention_row *rows, size_t batch, s
                                   size_t d_k, const int32_t *lengths, double *scratch)
 {
     head_rows r = {rows + head * len, batch, heads * len, len};
-    rdk_head_figures f = averages(&r);
+    rdk_head_figures f = averages(&r, scratch);
+    f.jacobian_trace_median = rdk_quantile(scratch, f.rows, 50);
+    f.jacobian_frob_median = median_frob(&r, scratch);
     gradient_figures(&f, &r, scratch);
     f.q_rms = head_rms(q, &r, heads, head, d_k, lengths);
     f.k_rms = head_rms(k, &r, heads, head, d_k, lengths);

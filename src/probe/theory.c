@@ -20,6 +20,8 @@ double rdk_theory_score_variance(const rdk_model_config *c)
     double wq = rdk_init_std(c, RDK_ROLE_WQ), wk = rdk_init_std(c, RDK_ROLE_WK);
     switch (c->qk_norm) {
     case RDK_QK_LAYER:
+        /* centred vectors of squared length d_k have d_k - 1 dimensions: E cos^2 = 1/(d_k - 1) */
+        return d_k > 1 ? scale * scale * pow(gain, 4) * d_k * d_k / (d_k - 1) : 0;
     case RDK_QK_RMS:
         return scale * scale * pow(gain, 4) * d_k;
     case RDK_QK_L2:

@@ -5,21 +5,33 @@
 
 #include <math.h>
 
-/* recording: all that the pass computed stays on the tape, to be looked at. */
-static bool forward(rdk_trainer *r, bool recording)
+static bool fail_with_tape(rdk_trainer *r)
 {
-    rdk_batch *b = &r->eval_batch;
+    const rdk_status *failed = rdk_tape_status(r->tape);
+    return rdk_fail(r->status, failed->code, "%s", failed->message);
+}
+
+rdk_tensor *rdk_evaluate_logits(rdk_trainer *r, const rdk_batch *b, const rdk_model_probe *probe,
+                                bool recording)
+{
     rdk_tape_reset(r->tape);
     rdk_tape_recording(r->tape, recording);
     rdk_tape_training(r->tape, false, (rdk_stream){0}, 0);
     rdk_tensor *logits =
-        rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length, NULL);
-    rdk_tape_scope(r->tape, "the loss");
-    rdk_tensor *loss = rdk_cross_entropy(r->tape, logits, b->target, 1, b->nll, b->best);
+        rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length, probe);
     rdk_tape_recording(r->tape, true);
-    if (loss) return true;
-    const rdk_status *failed = rdk_tape_status(r->tape);
-    return rdk_fail(r->status, failed->code, "%s", failed->message);
+    if (!logits) fail_with_tape(r);
+    return logits;
+}
+
+static bool forward(rdk_trainer *r, bool recording)
+{
+    rdk_batch *b = &r->eval_batch;
+    rdk_tensor *logits = rdk_evaluate_logits(r, b, NULL, recording);
+    if (!logits) return false;
+    rdk_tape_scope(r->tape, "the loss");
+    /* recorded where the logits were: else they need no gradient */
+    return rdk_cross_entropy(r->tape, logits, b->target, 1, b->nll, b->best) || fail_with_tape(r);
 }
 
 static bool wants_stop(const rdk_trainer *r)

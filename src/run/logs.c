@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rows of a run's CSV files. What each column means: docs/metrics.md.
+ * The rows of a run's CSV files, but for maps.csv. What each column means: docs/metrics.md.
  * Invariant: all files but timing.csv depend on the configuration alone. A new column is one line
  * here, at the end of its row. Read next: csv.c; measure.c, where the figures come from. */
 #include "trainer.h"
@@ -76,10 +76,11 @@ static void metrics_row(const row *w, const rdk_trainer *r, bool train,
     whole(w, "tokens_seen", r->tokens_seen);
 }
 
-static void attention_row(const row *w, const rdk_trainer *r, size_t layer, size_t head,
-                          const rdk_head_figures *f)
+/* updated: the update of this step moved the scores by `change`. */
+static void attention_row(const row *w, const rdk_trainer *r, uint64_t step, size_t layer,
+                          size_t head, const rdk_head_figures *f, bool updated, double change)
 {
-    whole(w, "step", r->step);
+    whole(w, "step", step);
     whole(w, "layer", layer);
     whole(w, "head", head);
     real(w, "scale", rdk_model_score_scale(r->model));
@@ -99,20 +100,48 @@ static void attention_row(const row *w, const rdk_trainer *r, size_t layer, size
     real(w, "k_rms", f->k_rms);
     real(w, "score_std_theory", r->theory.score_std);
     real(w, "entropy_norm_theory", r->theory.entropy_norm);
+    real(w, "score_max", f->score_max);
+    real(w, "score_mean", f->score_mean);
+    real(w, "score_peak", f->score_peak);
+    real(w, "jacobian_trace_median", f->jacobian_trace_median);
+    real(w, "jacobian_frob_median", f->jacobian_frob_median);
+    real(w, "theta", f->theta);
+    real(w, "ds_p10", f->ds_p10);
+    real(w, "ds_rms", f->ds_rms);
+    real(w, "scale_gradient", f->scale_gradient);
+    real(w, "q_k_cosine", f->q_k_cosine);
+    real(w, "q_k_cosine_rms", f->q_k_cosine_rms);
+    real_if(w, "score_change", updated, change);
+}
+
+/* The norm of the gradient of the layer's weight of this role, before clipping. */
+static double norm_of_role(const rdk_trainer *r, rdk_role role, int layer)
+{
+    for (size_t i = 0; i < rdk_model_param_count(r->model); i++) {
+        const rdk_param *p = rdk_model_param(r->model, i);
+        if (p->role == role && p->layer == layer) return r->grad_norm[i];
+    }
+    return 0;
 }
 
 /* updated: r->update_norm belongs to this step. */
 static void gradient_row(const row *w, const rdk_trainer *r, uint64_t step, size_t param,
                          bool updated)
 {
-    double weight = r->weight_norm[param];
+    const rdk_param *p = rdk_model_param(r->model, param);
+    bool scores = p->role == RDK_ROLE_WQ || p->role == RDK_ROLE_WK;
+    bool compared = scores || p->role == RDK_ROLE_WO;
+    double weight = r->weight_norm[param], c = fabs(rdk_model_score_scale(r->model));
+    double value = compared ? norm_of_role(r, RDK_ROLE_WV, p->layer) : 0;
     whole(w, "step", step);
-    word(w, "tensor", rdk_model_param(r->model, param)->name);
+    word(w, "tensor", p->name);
     real(w, "grad_norm", r->grad_norm[param]);
     real(w, "weight_norm", weight);
     /* a tensor that starts at zero (a bias) has no ratio yet */
     bool ratio = updated && weight > 0;
     real_if(w, "update_ratio", ratio, ratio ? r->update_norm[param] / weight : 0);
+    real_if(w, "grad_norm_over_scale", scores, r->grad_norm[param] / c);
+    real_if(w, "grad_ratio_to_value", value > 0, value > 0 ? r->grad_norm[param] / value : 0);
 }
 
 static void timing_row(const row *w, const rdk_trainer *r)
@@ -123,6 +152,8 @@ static void timing_row(const row *w, const rdk_trainer *r)
     real(w, "seconds", seconds);
     real(w, "tokens_per_second", seconds > 0 ? tokens / seconds : 0);
     whole(w, "peak_memory", rdk_peak_memory());
+    double measuring = rdk_cost_seconds(r);
+    real_if(w, "measuring_seconds", isfinite(measuring), measuring);
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -134,12 +165,19 @@ static void metrics_names(const row *w, const rdk_trainer *r)
 
 static void attention_names(const row *w, const rdk_trainer *r)
 {
-    attention_row(w, r, 0, 0, &(rdk_head_figures){0});
+    attention_row(w, r, 0, 0, 0, &(rdk_head_figures){0}, false, 0);
 }
 
 static void gradient_names(const row *w, const rdk_trainer *r)
 {
     gradient_row(w, r, 0, 0, false);
+}
+
+static void map_names(const row *w, const rdk_trainer *r)
+{
+    (void)r;
+    static const char *const names[] = {"step", "layer", "head", "query", "key", "p"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) named(w, names[i]);
 }
 
 /* Not one row of timing.csv says anything about another, and none is built on: where some are gone,
@@ -174,7 +212,8 @@ static bool open_all(rdk_trainer *r, opening how)
     return open_one(r, &r->metrics, "metrics.csv", metrics_names, RDK_ROWS_METRICS, how) &&
            open_one(r, &r->attention, "attention.csv", attention_names, RDK_ROWS_ATTENTION, how) &&
            open_one(r, &r->gradients, "gradients.csv", gradient_names, RDK_ROWS_GRADIENTS, how) &&
-           open_one(r, &r->timing, "timing.csv", timing_row, ROWS_UNKNOWN, how);
+           open_one(r, &r->timing, "timing.csv", timing_row, ROWS_UNKNOWN, how) &&
+           (!r->watch || open_one(r, &r->maps, "maps.csv", map_names, RDK_ROWS_MAPS, how));
 }
 
 bool rdk_logs_check(rdk_trainer *r)
@@ -193,12 +232,14 @@ void rdk_logs_close(rdk_trainer *r)
     rdk_csv_close(&r->attention);
     rdk_csv_close(&r->gradients);
     rdk_csv_close(&r->timing);
+    rdk_csv_close(&r->maps);
 }
 
 bool rdk_logs_sync(rdk_trainer *r)
 {
     return rdk_csv_sync(&r->metrics, r->status) && rdk_csv_sync(&r->attention, r->status) &&
-           rdk_csv_sync(&r->gradients, r->status) && rdk_csv_sync(&r->timing, r->status);
+           rdk_csv_sync(&r->gradients, r->status) && rdk_csv_sync(&r->timing, r->status) &&
+           rdk_csv_sync(&r->maps, r->status);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -215,12 +256,13 @@ bool rdk_logs_eval_row(rdk_trainer *r, const rdk_score *pass)
     return rdk_csv_end(&r->metrics, r->status);
 }
 
-bool rdk_logs_attention_rows(rdk_trainer *r)
+bool rdk_logs_attention_rows(rdk_trainer *r, uint64_t step, bool updated)
 {
     for (size_t layer = 0; layer < r->config.model.layers; layer++) {
         for (size_t head = 0; head < r->config.model.heads; head++) {
-            attention_row(&(row){.file = &r->attention}, r, layer, head,
-                          rdk_measure_head(r->measure, layer, head));
+            attention_row(&(row){.file = &r->attention}, r, step, layer, head,
+                          rdk_measure_head(r->measure, layer, head), updated,
+                          updated ? rdk_watch_change(r->watch, layer, head) : 0);
             if (!rdk_csv_end(&r->attention, r->status)) return false;
         }
     }

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * Statistics of attention over a whole update. Each micro-batch is measured in its own pass and its
- * rows are laid beside the others', so that k micro-batches of n sequences and one batch of k n are
- * measured alike. Nothing here changes what is computed. */
+ * Statistics of attention over a whole update. Each micro-batch fills rows of its own, so that k
+ * micro-batches of n sequences and one batch of k n are measured alike: quantiles need all rows at
+ * once. q and k are not kept: of them only sums are wanted.
+ * Invariant: nothing here changes what is computed; each head is measured by one thread. */
 #include "trainer.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "base/parallel.h"
 
 struct rdk_measure {
     size_t layers, heads, batch, accum, len, d_k;
-    rdk_attention_row *micro;  /* [layers, batch, heads, len], filled in the pass */
-    rdk_attention_row *rows;   /* [layers, accum * batch, heads, len] */
-    rdk_tensor **q, **k;       /* [layers], of the micro-batch at hand */
-    rdk_real *q_all, *k_all;   /* [layers, accum * batch, len, heads * d_k] */
-    int32_t *length;           /* [accum * batch] */
-    double *scratch;           /* [accum * batch * len] */
-    rdk_head_figures *figures; /* [layers, heads] of the last measured update */
+    rdk_attention_row *rows;       /* [layers, accum * batch, heads, len], filled in the pass */
+    rdk_tensor **q, **k;           /* [layers], of the micro-batch at hand */
+    double *q_squares, *k_squares; /* [layers, heads], of the update so far */
+    int32_t *length;               /* [accum * batch] */
+    double *scratch;               /* [threads, accum * batch * len] */
+    rdk_head_figures *figures;     /* [layers, heads] of the last measured update */
     rdk_model_probe probe;
 };
 
@@ -30,17 +31,15 @@ rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s)
                        .accum = r->config.accum,
                        .len = r->batch.len,
                        .d_k = c->d_k};
-    size_t rows = m->layers * m->batch * m->heads * m->len;
-    m->micro = rdk_alloc(rows, sizeof *m->micro, s);
-    m->rows = rdk_alloc(rows * m->accum, sizeof *m->rows, s);
+    size_t all = m->accum * m->batch, heads = m->layers * m->heads;
+    m->rows = rdk_alloc(heads * all, m->len * sizeof *m->rows, s);
     m->q = rdk_alloc(m->layers, sizeof *m->q, s);
     m->k = rdk_alloc(m->layers, sizeof *m->k, s);
-    m->q_all = rdk_alloc(rows * m->accum, m->d_k * sizeof *m->q_all, s);
-    m->k_all = rdk_alloc(rows * m->accum, m->d_k * sizeof *m->k_all, s);
-    m->scratch = rdk_alloc(m->accum * m->batch, m->len * sizeof *m->scratch, s);
-    m->figures = rdk_alloc(m->layers * m->heads, sizeof *m->figures, s);
+    m->q_squares = rdk_alloc(heads, sizeof *m->q_squares, s);
+    m->k_squares = rdk_alloc(heads, sizeof *m->k_squares, s);
+    m->scratch = rdk_alloc((size_t)rdk_threads() * all, m->len * sizeof *m->scratch, s);
+    m->figures = rdk_alloc(heads, sizeof *m->figures, s);
     m->length = r->batch.length;
-    m->probe = (rdk_model_probe){.rows = m->micro, .q = m->q, .k = m->k};
     if (rdk_ok(s)) return m;
     rdk_measure_free(m);
     return NULL;
@@ -49,42 +48,60 @@ rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s)
 void rdk_measure_free(rdk_measure *m)
 {
     if (!m) return;
-    rdk_free(m->micro);
     rdk_free(m->rows);
     rdk_free(m->q);
     rdk_free(m->k);
-    rdk_free(m->q_all);
-    rdk_free(m->k_all);
+    rdk_free(m->q_squares);
+    rdk_free(m->k_squares);
     rdk_free(m->scratch);
     rdk_free(m->figures);
     rdk_free(m);
 }
 
-const rdk_model_probe *rdk_measure_probe(rdk_measure *m)
+const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t micro)
 {
+    size_t rows = m->batch * m->heads * m->len;
+    m->probe = (rdk_model_probe){
+        .rows = m->rows + micro * rows, .rows_of_layer = m->accum * rows, .q = m->q, .k = m->k};
     return &m->probe;
+}
+
+/* Adds the squares of one head, sequence by sequence: the same sums however they are portioned. */
+static void add_squares(const rdk_measure *m, size_t micro, size_t head, const rdk_real *x,
+                        double *sum)
+{
+    const int32_t *length = m->length + micro * m->batch;
+    for (size_t b = 0; b < m->batch; b++)
+        *sum += rdk_head_squares(x + b * m->len * m->heads * m->d_k, (size_t)length[b], m->heads,
+                                 head, m->d_k);
 }
 
 void rdk_measure_take(rdk_measure *m, size_t micro)
 {
-    size_t rows = m->batch * m->heads * m->len, reals = rows * m->d_k;
-    for (size_t layer = 0; layer < m->layers; layer++) {
-        size_t at = layer * m->accum + micro;
-        memcpy(m->rows + at * rows, m->micro + layer * rows, rows * sizeof *m->rows);
-        memcpy(m->q_all + at * reals, m->q[layer]->data, reals * sizeof *m->q_all);
-        memcpy(m->k_all + at * reals, m->k[layer]->data, reals * sizeof *m->k_all);
+    RDK_PARALLEL_FOR
+    for (size_t at = 0; at < m->layers * m->heads; at++) {
+        size_t layer = at / m->heads, head = at % m->heads;
+        if (micro == 0) m->q_squares[at] = m->k_squares[at] = 0;
+        add_squares(m, micro, head, m->q[layer]->data, &m->q_squares[at]);
+        add_squares(m, micro, head, m->k[layer]->data, &m->k_squares[at]);
     }
 }
 
 void rdk_measure_finish(rdk_measure *m)
 {
-    size_t batch = m->accum * m->batch, rows = batch * m->heads * m->len;
-    for (size_t layer = 0; layer < m->layers; layer++)
-        for (size_t head = 0; head < m->heads; head++)
-            m->figures[layer * m->heads + head] =
-                rdk_head_measure(m->rows + layer * rows, batch, m->heads, m->len, head,
-                                 m->q_all + layer * rows * m->d_k, m->k_all + layer * rows * m->d_k,
-                                 m->d_k, m->length, m->scratch);
+    size_t all = m->accum * m->batch, rows = all * m->heads * m->len, tokens = 0;
+    for (size_t b = 0; b < all; b++) tokens += (size_t)m->length[b];
+    double entries = tokens ? (double)tokens * (double)m->d_k : NAN;
+    RDK_PARALLEL_FOR
+    for (size_t at = 0; at < m->layers * m->heads; at++) {
+        double *scratch = m->scratch + (size_t)rdk_thread_index() * all * m->len;
+        rdk_head_figures f =
+            rdk_head_measure(m->rows + at / m->heads * rows, all, m->heads, m->len, at % m->heads,
+                             NULL, NULL, m->d_k, m->length, scratch);
+        f.q_rms = sqrt(m->q_squares[at] / entries);
+        f.k_rms = sqrt(m->k_squares[at] / entries);
+        m->figures[at] = f;
+    }
 }
 
 const rdk_head_figures *rdk_measure_head(const rdk_measure *m, size_t layer, size_t head)

@@ -40,6 +40,8 @@ static size_t rows_at(const rdk_log_rows *w, uint64_t step)
         return rdk_probes_at(c, step) ? c->model.layers * c->model.heads : 0;
     case RDK_ROWS_GRADIENTS:
         return rdk_probes_at(c, step) ? rdk_model_param_count(w->r->model) : 0;
+    case RDK_ROWS_MAPS: /* those of the last step never lie before another */
+        return step == 0 ? c->model.layers * c->model.heads * rdk_maps_rows_of_head(w->r) : 0;
     }
     return 0;
 }
@@ -58,6 +60,10 @@ static void write_key(const rdk_log_rows *w, char key[RDK_CSV_KEY])
     case RDK_ROWS_GRADIENTS:
         snprintf(key, RDK_CSV_KEY, "%" PRIu64 ",%s,", w->step,
                  rdk_model_param(w->r->model, i)->name);
+        break;
+    case RDK_ROWS_MAPS:
+        i /= rdk_maps_rows_of_head(w->r);
+        snprintf(key, RDK_CSV_KEY, "%" PRIu64 ",%zu,%zu,", w->step, i / heads, i % heads);
         break;
     }
 }

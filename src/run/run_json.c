@@ -54,6 +54,7 @@ static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
         number_field(t, "initial_loss", f->first.pass.loss);
         number_field(t, "initial_entropy_norm", f->attention_first.entropy_norm);
         number_field(t, "initial_query_value_ratio", f->ratio_first);
+        number_field(t, "initial_ds_median", f->attention_first.ds_median);
     }
     if (!f->have_last) return;
     number_field(t, "train_loss", f->last.pass.loss);
@@ -61,6 +62,7 @@ static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
     number_field(t, "entropy_norm", f->attention_last.entropy_norm);
     number_field(t, "sat99", f->attention_last.sat99);
     number_field(t, "query_value_ratio", f->ratio_last);
+    number_field(t, "ds_median", f->attention_last.ds_median);
 }
 
 /* What no checkpoint holds and a resumed run must find unchanged: "log-every 20, ...". */
@@ -102,6 +104,7 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     integer_field(&t, "steps", r->config.steps);
     integer_field(&t, "tokens_seen", r->tokens_seen);
     number_field(&t, "seconds", rdk_seconds() - r->started);
+    if (isfinite(rdk_cost_seconds(r))) number_field(&t, "measuring_seconds", rdk_cost_seconds(r));
     rdk_text_add(&t, "  \"status\": ");
     rdk_text_json(&t, status);
     rdk_text_add(&t, "\n}\n");

@@ -24,14 +24,15 @@ static bool make_buffers(rdk_trainer *r)
     r->update_norm = rdk_alloc(params, sizeof *r->update_norm, s);
     return rdk_ok(s) && rdk_batch_make(&r->batch, c->batch * c->accum, len, s) &&
            rdk_batch_make(&r->eval_batch, c->batch, len, s) &&
-           (r->measure = rdk_measure_new(r, s)) != NULL;
+           (r->measure = rdk_measure_new(r, s)) != NULL &&
+           (c->probe_every == 0 || (r->watch = rdk_watch_new(r, s)) != NULL);
 }
 
 bool rdk_setup_trainer(rdk_trainer *r)
 {
     rdk_config *c = &r->config;
     rdk_status *s = r->status;
-    r->metrics.fd = r->attention.fd = r->gradients.fd = r->timing.fd = -1;
+    r->metrics.fd = r->attention.fd = r->gradients.fd = r->timing.fd = r->maps.fd = -1;
     r->directory.lock = -1;
     r->best_loss = INFINITY;
     if (!rdk_setup_task(c, &r->task, s)) return false;
@@ -48,6 +49,7 @@ void rdk_trainer_free(rdk_trainer *r)
     rdk_logs_close(r);
     rdk_rundir_close(&r->directory);
     rdk_measure_free(r->measure);
+    rdk_watch_free(r->watch);
     rdk_batch_free(&r->batch);
     rdk_batch_free(&r->eval_batch);
     rdk_free(r->grad_norm);

@@ -53,7 +53,7 @@ static bool micro_batch(rdk_trainer *r, size_t micro, double counted, bool measu
     rdk_tape_training(r->tape, true, dropout, (uint32_t)micro);
     rdk_tensor *logits =
         rdk_model_logits(r->model, r->tape, c->batch, b->len, b->input + at, b->length + first,
-                         measuring ? rdk_measure_probe(r->measure) : NULL);
+                         measuring ? rdk_measure_probe(r->measure, micro) : NULL);
     rdk_tape_scope(r->tape, "the loss");
     rdk_tensor *loss =
         rdk_cross_entropy(r->tape, logits, b->target + at, counted, b->nll + at, b->best + at);

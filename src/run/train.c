@@ -45,30 +45,52 @@ static visit_end held_out(rdk_trainer *r, rdk_finals *f)
     return pass.loss >= r->best_loss || rdk_best_save(r, pass.loss) ? VISITED : FAILED;
 }
 
+/* What a probed step wants to know before its update. */
+static bool probe_before(rdk_trainer *r)
+{
+    double begun = rdk_seconds();
+    rdk_logs_keep_norms(r);
+    bool ok = rdk_watch_before(r);
+    r->cost.apart += rdk_seconds() - begun;
+    return ok;
+}
+
+/* The rows of a probed step, after its update where it has one. */
+static bool probe_after(rdk_trainer *r, uint64_t step, bool updated)
+{
+    double begun = rdk_seconds();
+    bool shown = step == 0 || step == r->config.steps;
+    bool ok = (!shown || rdk_maps_rows(r, step)) && (!updated || rdk_watch_after(r)) &&
+              rdk_logs_attention_rows(r, step, updated) && rdk_logs_gradient_rows(r, step, updated);
+    r->cost.apart += rdk_seconds() - begun;
+    return ok;
+}
+
 /* What is seen of step r->step. On return the gradients of its batch are in the model; *probed
- * tells whether rows of gradients.csv are owed. Stopped: by a signal during the evaluation. The
- * rows that were written then are those of a step that has not been, and a resumed run cuts them.
- */
+ * tells whether probe_after is owed. Stopped: by a signal during the evaluation. The rows that were
+ * written then are those of a step that has not been, and a resumed run cuts them. */
 static visit_end visit(rdk_trainer *r, rdk_step_report *report, rdk_finals *f, bool *probed)
 {
     const rdk_config *c = &r->config;
     bool log = rdk_logs_at(c, r->step);
     *probed = rdk_probes_at(c, r->step);
 
-    bool fine = rdk_step_gradients(r, log || *probed, report);
+    double begun = rdk_seconds();
+    bool measuring = log || *probed, fine = rdk_step_gradients(r, measuring, report);
+    rdk_cost_gradients(r, measuring, rdk_seconds() - begun);
     if (!fine && r->status->code == RDK_ENONFINITE) rdk_logs_train_row(r, report);
     if (!fine) return FAILED;
-    if (log || *probed) remember(r, report, r->step == 0, f);
-    if (r->step == 0) rdk_screen_start(r, log || *probed);
+    if (measuring) remember(r, report, r->step == 0, f);
+    if (r->step == 0) rdk_screen_start(r, measuring);
     if (log) {
         rdk_screen_row(r, report);
         if (!rdk_logs_train_row(r, report) || !rdk_logs_timing_row(r)) return FAILED;
     }
-    if (*probed) {
-        if (!rdk_logs_attention_rows(r)) return FAILED;
-        rdk_logs_keep_norms(r);
-    }
-    return rdk_evaluates_at(c, r->step) ? held_out(r, f) : VISITED;
+    if (*probed && !probe_before(r)) return FAILED;
+    visit_end end = rdk_evaluates_at(c, r->step) ? held_out(r, f) : VISITED;
+    /* all that was measured of a step that failed */
+    if (end == FAILED && *probed) probe_after(r, r->step, false);
+    return end;
 }
 
 /* True where the run is to stop between two steps. */
@@ -125,7 +147,7 @@ static rdk_run_end loop(rdk_trainer *r, rdk_finals *f)
         uint64_t visited = r->step;
         bool last = visited == c->steps;
         if (!last) rdk_step_update(r, &report);
-        if (probed && !rdk_logs_gradient_rows(r, visited, !last)) return RDK_RUN_FAILED;
+        if (probed && !probe_after(r, visited, !last)) return RDK_RUN_FAILED;
         if (last) return finish(r, f);
         rdk_screen_progress(r);
     }
@@ -174,7 +196,7 @@ static bool open_files(rdk_trainer *r)
     r->started_tokens = r->tokens_seen;
     bool resuming = c->resume[0] != 0;
     return ok && (!resuming || rdk_best_settle(r)) && rdk_logs_open(r, resuming) &&
-           rdk_run_json(r, "running", NULL, r->status);
+           rdk_maps_example(r) && rdk_run_json(r, "running", NULL, r->status);
 }
 
 /* A run that broke off leaves its reason in run.json; its files stay as they are. */

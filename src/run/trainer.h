@@ -30,12 +30,23 @@ typedef struct rdk_score {
 /* Where the statistics of attention of one whole step are kept; see measure.c. */
 typedef struct rdk_measure rdk_measure;
 
+/* The held-out sequences that every probed step looks at, before and after its update; see
+ * watch.c. */
+typedef struct rdk_watch rdk_watch;
+
 /* What is seen at a step, before its update. */
 typedef struct rdk_step_report {
     rdk_score pass;
     double lr, grad_norm, clip_factor;
     double score_absmax; /* over all layers and heads; NAN where not measured */
 } rdk_step_report;
+
+/* Where the seconds of this call go, to tell what measuring costs; see cost.c. */
+typedef struct rdk_cost {
+    double plain, measured; /* in gradients, without and with statistics */
+    uint64_t plain_steps, measured_steps;
+    double apart; /* in what is done for measuring alone */
+} rdk_cost;
 
 typedef struct rdk_trainer {
     rdk_config config;
@@ -48,11 +59,12 @@ typedef struct rdk_trainer {
     rdk_batch batch;      /* of one update: accum * batch sequences */
     rdk_batch eval_batch; /* of one evaluation pass: batch sequences */
     rdk_measure *measure;
+    rdk_watch *watch;                /* NULL where nothing is probed */
     double *grad_norm, *weight_norm; /* [param_count] before the update of a probed step */
     double *update_norm;             /* [param_count] of the last update */
     rdk_theory theory;               /* what attention should show at the start */
     rdk_rundir directory;
-    rdk_csv metrics, attention, gradients, timing;
+    rdk_csv metrics, attention, gradients, timing, maps;
     uint64_t step;         /* updates done */
     uint64_t tokens_seen;  /* input tokens trained on */
     double best_loss;      /* lowest held-out loss so far; INFINITY before the first */
@@ -62,6 +74,7 @@ typedef struct rdk_trainer {
     uint64_t saved_step;   /* of which step, where there is */
     double started;        /* rdk_seconds at the start of this call */
     uint64_t started_step, started_tokens;
+    rdk_cost cost;
     double progress_drawn; /* when the progress bar was drawn last */
 } rdk_trainer;
 
@@ -103,13 +116,18 @@ void rdk_step_update(rdk_trainer *r, const rdk_step_report *report);
  * r->status tells (RDK_ENONFINITE names the culprit). */
 typedef enum { RDK_EVAL_DONE, RDK_EVAL_FAILED, RDK_EVAL_STOPPED } rdk_evaluation;
 rdk_evaluation rdk_evaluate(rdk_trainer *r, rdk_score *pass);
+/* One forward pass over b, without dropout; on the tape until its next reset. recording: all that
+ * it computes stays there too, to be looked at. NULL: it failed (r->status). */
+rdk_tensor *rdk_evaluate_logits(rdk_trainer *r, const rdk_batch *b, const rdk_model_probe *probe,
+                                bool recording);
 
 /* ---- measure.c ------------------------------------------------------------------------------- */
 
 rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s);
 void rdk_measure_free(rdk_measure *m);
-/* The probe to hand to the model for one micro-batch; then, after backward, take it in. */
-const rdk_model_probe *rdk_measure_probe(rdk_measure *m);
+/* The probe to hand to the model for a micro-batch, counted from 0; then, after backward, take it
+ * in. */
+const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t micro);
 void rdk_measure_take(rdk_measure *m, size_t micro);
 /* After the last micro-batch; then the figures of that update are at hand. */
 void rdk_measure_finish(rdk_measure *m);
@@ -127,7 +145,12 @@ bool rdk_logs_at(const rdk_config *c, uint64_t step);
 bool rdk_probes_at(const rdk_config *c, uint64_t step);
 bool rdk_evaluates_at(const rdk_config *c, uint64_t step);
 /* The rows of one file before r->step, in order; begins with .r and .file set. An rdk_csv_next. */
-typedef enum { RDK_ROWS_METRICS, RDK_ROWS_ATTENTION, RDK_ROWS_GRADIENTS } rdk_log_file;
+typedef enum {
+    RDK_ROWS_METRICS,
+    RDK_ROWS_ATTENTION,
+    RDK_ROWS_GRADIENTS,
+    RDK_ROWS_MAPS
+} rdk_log_file;
 typedef struct rdk_log_rows {
     const rdk_trainer *r;
     rdk_log_file file;
@@ -135,6 +158,34 @@ typedef struct rdk_log_rows {
     size_t row;
 } rdk_log_rows;
 bool rdk_log_rows_next(void *rows, char key[RDK_CSV_KEY]);
+
+/* ---- watch.c --------------------------------------------------------------------------------- */
+
+rdk_watch *rdk_watch_new(const rdk_trainer *r, rdk_status *s);
+void rdk_watch_free(rdk_watch *w);
+const rdk_batch *rdk_watch_batch(const rdk_watch *w);
+/* A pass before the update of a probed step, and one after it. False: it failed (r->status). */
+bool rdk_watch_before(rdk_trainer *r);
+bool rdk_watch_after(rdk_trainer *r);
+/* The head as it was before the update. */
+rdk_head_view rdk_watch_head(const rdk_watch *w, size_t layer, size_t head);
+/* Root mean square of how far the update moved the scores. */
+double rdk_watch_change(const rdk_watch *w, size_t layer, size_t head);
+
+/* ---- maps.c: maps.csv and example.csv; nothing where nothing is probed ----------------------- */
+
+/* Rows of one head at one step; r->watch is there. */
+size_t rdk_maps_rows_of_head(const rdk_trainer *r);
+/* Rows of this step, from the pass before its update. */
+bool rdk_maps_rows(rdk_trainer *r, uint64_t step);
+bool rdk_maps_example(const rdk_trainer *r);
+
+/* ---- cost.c: what measuring costs ------------------------------------------------------------ */
+
+/* A step's gradients took so long, with statistics or without. */
+void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds);
+/* Seconds of this call that were spent on measuring; NAN where no step went without it. */
+double rdk_cost_seconds(const rdk_trainer *r);
 
 /* ---- logs.c: rows of the run's files --------------------------------------------------------- */
 
@@ -146,10 +197,11 @@ void rdk_logs_close(rdk_trainer *r);
 bool rdk_logs_sync(rdk_trainer *r);
 bool rdk_logs_train_row(rdk_trainer *r, const rdk_step_report *report);
 bool rdk_logs_eval_row(rdk_trainer *r, const rdk_score *pass);
-bool rdk_logs_attention_rows(rdk_trainer *r);
 /* Keeps the norms of gradients and weights before the update; then, after it, the rows of that
- * step. updated: r->update_norm belongs to it; false at the last step, which has no update. */
+ * step. updated: r->update_norm and r->watch tell of its update; false at the last step, which has
+ * none. */
 void rdk_logs_keep_norms(rdk_trainer *r);
+bool rdk_logs_attention_rows(rdk_trainer *r, uint64_t step, bool updated);
 bool rdk_logs_gradient_rows(rdk_trainer *r, uint64_t step, bool updated);
 bool rdk_logs_timing_row(rdk_trainer *r);
 

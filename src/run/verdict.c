@@ -97,7 +97,7 @@ static void next_commands(const rdk_trainer *r)
     rdk_text again = {0}, help = {0};
     rdk_words_command(&again, r, "--config", "/config.ini");
     rdk_text_shell(&help, r->io->command ? r->io->command : "rootdk");
-    fprintf(out, "\nfiles    %s (metrics.csv, attention.csv, gradients.csv, run.json)\n",
+    fprintf(out, "\nfiles    %s (metrics.csv, attention.csv, gradients.csv, maps.csv, run.json)\n",
             r->directory.path);
     if (again.data && help.data)
         fprintf(out,
@@ -107,6 +107,14 @@ static void next_commands(const rdk_trainer *r)
                 again.data, others[other], again.data, seed, help.data);
     rdk_text_free(&again);
     rdk_text_free(&help);
+}
+
+/* Times stand on stderr alone. */
+static void cost_line(const rdk_trainer *r)
+{
+    double seconds = rdk_cost_seconds(r), all = rdk_seconds() - r->started;
+    if (!r->io->progress || !r->io->err || !isfinite(seconds) || !(all > 0)) return;
+    fprintf(r->io->err, "time     %.3g s, %.2g%% of it for measuring\n", all, 100 * seconds / all);
 }
 
 void rdk_verdict(const rdk_trainer *r, const rdk_finals *f)
@@ -120,4 +128,5 @@ void rdk_verdict(const rdk_trainer *r, const rdk_finals *f)
     gradient_sentence(r, f);
     if (!r->config.quiet) next_commands(r);
     fflush(r->io->out);
+    if (!r->config.quiet) cost_line(r);
 }

@@ -22,11 +22,13 @@ static const char *const TINY[] = {
     "--layers", "2",    "--batch",   "4", "--eval-size", "8", "--threads", "1", NULL};
 
 /* What two equal runs have in common, byte for byte. */
-static const char *const EQUAL_FILES[] = {"config.ini",    "metrics.csv",      "attention.csv",
-                                          "gradients.csv", "last.safetensors", "best.safetensors"};
+static const char *const EQUAL_FILES[] = {"config.ini",       "metrics.csv",     "attention.csv",
+                                          "gradients.csv",    "maps.csv",        "example.csv",
+                                          "last.safetensors", "best.safetensors"};
 static const char *const ALL_FILES[] = {"attention.csv",    "best-before-end.safetensors",
                                         "best.safetensors", "config.ini",
-                                        "gradients.csv",    "last.safetensors",
+                                        "example.csv",      "gradients.csv",
+                                        "last.safetensors", "maps.csv",
                                         "metrics.csv",      "run.json",
                                         "timing.csv"};
 enum {
@@ -235,12 +237,12 @@ static inline uint64_t last_step(const char *dir, const char *run)
  * columns) twice, and steps never go back. */
 static inline void well_formed(const char *dir, const char *run, const char *name, int keys)
 {
-    char *text = program_file(dir, below(run, name).text, NULL), before[4 * 64] = "";
+    char *text = program_file(dir, below(run, name).text, NULL), before[5 * 64] = "";
     int columns = columns_of(text);
     double step = -1;
     ck_assert_msg(text[0] && text[strlen(text) - 1] == '\n', "%s: its last line has no end", name);
     for (const char *line = text; (line = next_line(line));) {
-        char key[4 * 64] = "", buf[64];
+        char key[5 * 64] = "", buf[64];
         ck_assert_msg(columns_of(line) == columns, "%s: not %d columns in %.80s", name, columns,
                       line);
         ck_assert_msg(number_at(line, 0) >= step, "%s goes back at %.80s", name, line);
@@ -252,7 +254,7 @@ static inline void well_formed(const char *dir, const char *run, const char *nam
     free(text);
 }
 
-/* All four of them. */
+/* All of them but maps.csv, which is there only where something is probed. */
 static inline void well_formed_logs(const char *dir, const char *run)
 {
     well_formed(dir, run, "metrics.csv", 2);

@@ -102,6 +102,8 @@ START_TEST(looking_changes_nothing)
     rows_of_one_are_in(dir, "few", "many", "metrics.csv");
     rows_of_one_are_in(dir, "few", "many", "attention.csv");
     rows_of_one_are_in(dir, "few", "many", "gradients.csv");
+    ck_assert_int_eq(run_has(dir, "few", "maps.csv"), strcmp(ways[_i][3], "0") != 0);
+    if (run_has(dir, "few", "maps.csv")) same_file(dir, "few", "many", "maps.csv");
     program_directory_remove(dir);
 }
 END_TEST

@@ -53,6 +53,8 @@ START_TEST(every_column_is_described)
     check_columns(dir, metrics, "attention.csv");
     check_columns(dir, metrics, "gradients.csv");
     check_columns(dir, metrics, "timing.csv");
+    check_columns(dir, metrics, "maps.csv");
+    check_columns(dir, metrics, "example.csv");
     free(metrics);
     program_directory_remove(dir);
 }

@@ -182,7 +182,8 @@ START_TEST(rows_past_the_checkpoint_are_cut)
         append(dir, "run/metrics.csv", "6,train,9,9,9,9,9,9,9,9,9\n6,eval,9,9,,,,,9,9,9\n");
         append(dir, "run/attention.csv", "6,0,0,9\n");
         append(dir, "run/gradients.csv", "6,tokens,9,9,9\n7,tokens,9,9,9\n");
-        append(dir, "run/timing.csv", "6,1,1,1\n");
+        append(dir, "run/timing.csv", "6,1,1,1,\n");
+        append(dir, "run/maps.csv", "6,0,0,0,0,9\n9,0,0,0,0,9\n");
     }
     append(dir, "run/metrics.csv", torn[_i]);
     append(dir, "run/gradients.csv", torn[_i]);

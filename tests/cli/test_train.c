@@ -16,9 +16,14 @@ static const struct header {
     {"attention.csv",
      "step,layer,head,scale,score_std,score_absmax,entropy,entropy_norm,p_max,sat90,sat99,"
      "jacobian_trace,jacobian_frob,ds_median,ds_p90,ds_top5_share,q_rms,k_rms,score_std_theory,"
-     "entropy_norm_theory\n"},
-    {"gradients.csv", "step,tensor,grad_norm,weight_norm,update_ratio\n"},
-    {"timing.csv", "step,seconds,tokens_per_second,peak_memory\n"},
+     "entropy_norm_theory,score_max,score_mean,score_peak,jacobian_trace_median,"
+     "jacobian_frob_median,theta,ds_p10,ds_rms,scale_gradient,q_k_cosine,q_k_cosine_rms,"
+     "score_change\n"},
+    {"gradients.csv",
+     "step,tensor,grad_norm,weight_norm,update_ratio,grad_norm_over_scale,grad_ratio_to_value\n"},
+    {"timing.csv", "step,seconds,tokens_per_second,peak_memory,measuring_seconds\n"},
+    {"maps.csv", "step,layer,head,query,key,p\n"},
+    {"example.csv", "position,input,target,counted\n"},
 };
 /* Columns of these. */
 enum {
@@ -28,6 +33,7 @@ enum {
     LAYER = 1,
     ENTROPY_NORM = 7,
     ENTROPY_THEORY = 19,
+    SCORE_CHANGE = 31,
     PEAK = 3
 };
 
@@ -59,7 +65,7 @@ START_TEST(the_files_of_a_run)
         ck_assert_str_eq(names[i], ALL_FILES[i]);
         free(names[i]);
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         char *text = log_file(dir, "run", i);
         ck_assert_msg(!strncmp(text, headers[i].line, strlen(headers[i].line)), "%s: %s",
                       headers[i].name, text);
@@ -101,6 +107,12 @@ START_TEST(rows_stand_where_they_were_asked_for)
         ck_assert_int_eq(*field_of(line, 4, buf) == '\0', last); /* no update follows the last */
     }
     free(text);
+    text = log_file(dir, "run", ATTENTION);
+    for (const char *line = text; (line = next_line(line));) {
+        bool last = !strcmp(field_of(line, 0, buf), "10");
+        ck_assert_int_eq(*field_of(line, SCORE_CHANGE, buf) == '\0', last);
+    }
+    free(text);
     steps_are(dir, GRADIENTS, NULL, tensors, "0 5 10 ");
     well_formed_logs(dir, "run");
     train(dir, TINY,
@@ -111,6 +123,80 @@ START_TEST(rows_stand_where_they_were_asked_for)
     steps_are(dir, METRICS, "eval", 1, "10 ");
     steps_are(dir, ATTENTION, NULL, 1, "");
     steps_are(dir, GRADIENTS, NULL, 1, "");
+    ck_assert(!run_has(dir, "run", "maps.csv") && !run_has(dir, "run", "example.csv"));
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* At the first step and the last, every layer and head: who is visible, and nobody else, of the
+ * first 32 positions; a row that is shown whole sums to 1. */
+START_TEST(maps_of_the_example)
+{
+    static const char *const archs[] = {"decoder", "encoder"};
+    enum { LAYERS = 2, HEADS = 2, SHOWN = 32 };
+    static const char *const base[] = {"--task",  "copy", "--vocab",   "5", "--d-model", "8",
+                                       "--heads", "2",    "--layers",  "2", "--batch",   "4",
+                                       "--steps", "3",    "--threads", "1", NULL};
+    static const int lengths[] = {4, 20}; /* of copy: 8 tokens; 40, more than are shown */
+    char *dir = program_directory(), seq_len[8];
+    for (int i = 0; i < 4; i++) {
+        bool decoder = i % 2 == 0;
+        snprintf(seq_len, sizeof seq_len, "%d", lengths[i / 2]);
+        train(dir, base,
+              WITH("--seq-len", seq_len, "--arch", archs[i % 2], "--probe-every", "2", "--out",
+                   "run", "--force"),
+              0);
+        char *text = program_file(dir, "run/maps.csv", NULL);
+        char *example = program_file(dir, "run/example.csv", NULL);
+        int tokens = rows_of(example), shown = tokens < SHOWN ? tokens : SHOWN;
+        const char *line = text;
+        for (int at = 0; at < 2 * LAYERS * HEADS; at++)
+            for (int query = 0; query < shown; query++) {
+                double sum = 0;
+                for (int key = 0; key < (decoder ? query + 1 : shown); key++) {
+                    line = next_line(line);
+                    ck_assert_ptr_nonnull(line);
+                    double want[] = {at < LAYERS * HEADS ? 0 : 3, at / HEADS % LAYERS, at % HEADS,
+                                     query, key};
+                    for (int k = 0; k < 5; k++) ck_assert_double_eq(number_at(line, k), want[k]);
+                    ck_assert(number_at(line, 5) > 0 && number_at(line, 5) <= 1);
+                    sum += number_at(line, 5);
+                }
+                if (decoder || shown == tokens) ck_assert_double_eq_tol(sum, 1, 1e-6);
+            }
+        ck_assert_ptr_null(next_line(line));
+        free(text);
+        free(example);
+    }
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Commas and quotes of a text stand as RFC 4180 has them. */
+START_TEST(labels_of_the_example)
+{
+    char *dir = program_directory();
+    program_write(dir, "text", "a,\"b\n,\"a b\na,\"b\n,\"a b\n");
+    train(dir,
+          WITH("--task", "text", "--data", "text", "--seq-len", "4", "--val-fraction", "0.5",
+               "--d-model", "8", "--batch", "1", "--threads", "1", "--steps", "1", "--out", "run"),
+          NULL, 0);
+    char *example = program_file(dir, "run/example.csv", NULL);
+    ck_assert_str_eq(example, "position,input,target,counted\n"
+                              "0,a,\",\",1\n1,\",\",\"\"\"\",1\n"
+                              "2,\"\"\"\",b,1\n3,b,\\n,1\n");
+    free(example);
+    train(dir, TINY, WITH("--steps", "1", "--out", "copy"), 0);
+    example = program_file(dir, "copy/example.csv", NULL);
+    int counted = 0;
+    for (const char *line = example; (line = next_line(line));) {
+        char buf[64];
+        bool counts = number_at(line, 3) == 1;
+        counted += counts;
+        ck_assert_int_eq(*field_of(line, 2, buf) != '\0', counts);
+    }
+    ck_assert_int_eq(counted, 4);
+    free(example);
     program_directory_remove(dir);
 }
 END_TEST
@@ -324,6 +410,8 @@ END_TEST
 RDK_TEST_MAIN("train", {
     ADD(the_files_of_a_run);
     ADD(rows_stand_where_they_were_asked_for);
+    ADD(maps_of_the_example);
+    ADD(labels_of_the_example);
     ADD(row_0_comes_before_the_first_update);
     ADD(run_json_is_strict);
     ADD(what_is_no_number_is_null);

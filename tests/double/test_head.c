@@ -32,6 +32,13 @@ static void fill_row(batch_case *c, size_t b, size_t h, size_t i)
     for (size_t j = 0; j < n; j++) c->score[b][h][i][j] = c->sigma * draw(h, at * T + j) + 0.5;
     c->rows[at] = rdk_row_from_scores(c->score[b][h][i], n);
     c->rows[at].ds_norm = n < 2 ? 0 : exp(2 * draw(10, at));
+    c->rows[at].reached = n > 0;
+    c->rows[at].s_ds = n < 2 ? 0 : draw(11, at);
+    for (size_t j = 0; j < n; j++) {
+        double cosine = sin(draw(12, at * T + j)); /* any number in -1..1 */
+        c->rows[at].cosine += cosine;
+        c->rows[at].cosine2 += cosine * cosine;
+    }
 }
 
 static batch_case *new_case(const int32_t lengths[B], bool causal, double sigma)
@@ -62,12 +69,22 @@ static rdk_head_figures measure(const batch_case *c, size_t head)
 
 typedef struct sums {
     double rows, two, many, variance, entropy, norm, p_max, sat90, sat99, trace, frob2;
-    double max, abs_max;
+    double max, abs_max, peak, mean, theta;
+    double traces[ROWS], frobs[ROWS]; /* of each row */
 } sums;
+
+/* ||J||_{inf->1} = max_S 4 P(S)(1 - P(S)), which the figure is where p_max >= 1/2, and else not
+ * larger than: by the largest key alone, or by 1 - p_max^2. */
+static double theta_of(double top)
+{
+    double alone = 4 * top * (1 - top);
+    return top >= .5 ? alone : fmax(alone, 1 - top * top);
+}
 
 static void add_written_out(sums *s, const double *score, size_t n, size_t many_from)
 {
-    double p[T], z = 0, mean = 0, variance = 0, entropy = 0, top = 0;
+    double p[T], z = 0, mean = 0, variance = 0, entropy = 0, top = 0, trace = 0, frob2 = 0;
+    double peak = -INFINITY;
     for (size_t j = 0; j < n; j++) z += exp(score[j]);
     for (size_t j = 0; j < n; j++) p[j] = exp(score[j]) / z;
     for (size_t j = 0; j < n; j++) {
@@ -76,35 +93,19 @@ static void add_written_out(sums *s, const double *score, size_t n, size_t many_
         top = fmax(top, p[j]);
         s->max = fmax(s->max, score[j]);
         s->abs_max = fmax(s->abs_max, fabs(score[j]));
-        s->trace += p[j] * (1 - p[j]);
-        for (size_t i = 0; i < n; i++) s->frob2 += pow((i == j ? p[j] : 0) - p[i] * p[j], 2);
+        peak = fmax(peak, score[j]);
+        trace += p[j] * (1 - p[j]);
+        for (size_t i = 0; i < n; i++) frob2 += pow((i == j ? p[j] : 0) - p[i] * p[j], 2);
     }
+    s->traces[(size_t)s->rows] = trace, s->frobs[(size_t)s->rows] = sqrt(frob2);
+    s->trace += trace, s->frob2 += frob2, s->mean += mean, s->theta += theta_of(top);
+    s->peak = fmax(s->peak, peak - mean);
     for (size_t j = 0; j < n; j++) variance += (score[j] - mean) * (score[j] - mean) / (double)n;
     s->rows += 1;
     s->entropy += entropy;
     if (n >= 2) s->two += 1, s->variance += variance, s->norm += entropy / log((double)n);
     if (n < many_from) return;
     s->many += 1, s->p_max += top, s->sat90 += top > .9, s->sat99 += top > .99;
-}
-
-static void check_against_sums(const batch_case *c, size_t h, size_t many_from)
-{
-    sums s = {.max = -1e300};
-    for (size_t b = 0; b < B; b++)
-        for (size_t i = 0; i < T; i++)
-            if (c->n[b][i]) add_written_out(&s, c->score[b][h][i], c->n[b][i], many_from);
-    rdk_head_figures f = measure(c, h);
-    ck_assert_uint_eq(f.rows, (size_t)s.rows);
-    ck_assert_close(f.score_std, sqrt(s.variance / s.two), 1e-12, 0);
-    ck_assert_close(f.score_absmax, s.abs_max, 0, 0);
-    ck_assert_close(f.score_max, s.max, 0, 0);
-    ck_assert_close(f.entropy, s.entropy / s.rows, 1e-11, 0);
-    ck_assert_close(f.entropy_norm, s.norm / s.two, 1e-11, 0);
-    ck_assert_close(f.p_max, s.p_max / s.many, 1e-12, 0);
-    ck_assert_close(f.sat90, s.sat90 / s.many, 1e-15, 0);
-    ck_assert_close(f.sat99, s.sat99 / s.many, 1e-15, 0);
-    ck_assert_close(f.jacobian_trace, s.trace / s.rows, 1e-11, 0);
-    ck_assert_close(f.jacobian_frob, sqrt(s.frob2 / s.rows), 1e-11, 0);
 }
 
 static int descending(const void *a, const void *b)
@@ -125,13 +126,49 @@ static double quantile_by_counting(const double *x, size_t n, double share)
     return best;
 }
 
-static void check_gradients(const batch_case *c, size_t h)
+static void check_against_sums(const batch_case *c, size_t h, size_t many_from)
 {
-    double x[ROWS], total = 0, top = 0;
-    size_t n = 0;
+    sums s = {.max = -1e300};
+    double cosine = 0, cosine2 = 0, pairs = 0;
     for (size_t b = 0; b < B; b++)
         for (size_t i = 0; i < T; i++)
-            if (c->n[b][i] >= 2) x[n++] = c->rows[(b * H + h) * T + i].ds_norm;
+            if (c->n[b][i]) {
+                const rdk_attention_row *row = &c->rows[(b * H + h) * T + i];
+                add_written_out(&s, c->score[b][h][i], c->n[b][i], many_from);
+                cosine += row->cosine, cosine2 += row->cosine2, pairs += (double)c->n[b][i];
+            }
+    rdk_head_figures f = measure(c, h);
+    ck_assert_uint_eq(f.rows, (size_t)s.rows);
+    ck_assert_close(f.score_std, sqrt(s.variance / s.two), 1e-12, 0);
+    ck_assert_close(f.score_absmax, s.abs_max, 0, 0);
+    ck_assert_close(f.score_max, s.max, 0, 0);
+    ck_assert_close(f.entropy, s.entropy / s.rows, 1e-11, 0);
+    ck_assert_close(f.entropy_norm, s.norm / s.two, 1e-11, 0);
+    ck_assert_close(f.p_max, s.p_max / s.many, 1e-12, 0);
+    ck_assert_close(f.sat90, s.sat90 / s.many, 1e-15, 0);
+    ck_assert_close(f.sat99, s.sat99 / s.many, 1e-15, 0);
+    ck_assert_close(f.jacobian_trace, s.trace / s.rows, 1e-11, 0);
+    ck_assert_close(f.jacobian_frob, sqrt(s.frob2 / s.rows), 1e-11, 0);
+    size_t n = (size_t)s.rows;
+    ck_assert_close(f.jacobian_trace_median, quantile_by_counting(s.traces, n, .5), 1e-11, 1e-300);
+    ck_assert_close(f.jacobian_frob_median, quantile_by_counting(s.frobs, n, .5), 1e-11, 1e-300);
+    ck_assert_close(f.theta, s.theta / s.rows, 1e-11, 0);
+    ck_assert_close(f.score_mean, s.mean / s.rows, 1e-12, .01);
+    ck_assert_close(f.score_peak, s.peak, 1e-12, 0);
+    ck_assert_close(f.q_k_cosine, cosine / pairs, 1e-12, .01);
+    ck_assert_close(f.q_k_cosine_rms, sqrt(cosine2 / pairs), 1e-12, 0);
+}
+
+static void check_gradients(const batch_case *c, size_t h)
+{
+    double x[ROWS], total = 0, top = 0, s_ds = 0;
+    size_t n = 0;
+    for (size_t b = 0; b < B; b++)
+        for (size_t i = 0; i < T; i++) {
+            const rdk_attention_row *row = &c->rows[(b * H + h) * T + i];
+            s_ds += row->s_ds;
+            if (c->n[b][i] >= 2) x[n++] = row->ds_norm;
+        }
     rdk_head_figures f = measure(c, h);
     ck_assert_double_eq(f.ds_p10, quantile_by_counting(x, n, .1));
     ck_assert_double_eq(f.ds_median, quantile_by_counting(x, n, .5));
@@ -140,6 +177,8 @@ static void check_gradients(const batch_case *c, size_t h)
     for (size_t i = 0; i < n; i++) total += x[i] * x[i];
     for (size_t i = 0; (double)i < .05 * (double)n - 1e-9; i++) top += x[i] * x[i];
     ck_assert_close(f.ds_top5_share, top / total, 1e-12, 0);
+    ck_assert_close(f.ds_rms, sqrt(total / (double)n), 1e-12, 0);
+    ck_assert_close(f.scale_gradient, s_ds, 1e-12, 1);
 }
 
 static void check_norms(const batch_case *c, size_t h)
@@ -190,6 +229,7 @@ static rdk_attention_row spread_row(double ds_norm)
 {
     rdk_attention_row row = rdk_row_from_scores((double[]){0, 1}, 2);
     row.ds_norm = ds_norm;
+    row.reached = true;
     return row;
 }
 
@@ -225,18 +265,29 @@ START_TEST(quantiles_by_hand)
 END_TEST
 
 /* Which rows the gradient quantiles take: not a row without a choice (one key), nor one that no
- * gradient reached; but a row so saturated that nothing comes through is a 0 that counts. */
+ * gradient reached, one-hot or not; but a row that one reached and that lets nothing through is a 0
+ * that counts. */
 START_TEST(rows_without_gradient)
 {
-    rdk_attention_row one_hot = rdk_row_from_scores((double[]){0, 1e5}, 2);
+    rdk_attention_row one_hot = rdk_row_from_scores((double[]){0, 1e5}, 2), one_key, apart[3];
     ck_assert_double_eq(one_hot.rest, 0);
-    rdk_attention_row rows[] = {rdk_row_from_scores((double[]){3}, 1), spread_row(0), spread_row(5),
-                                one_hot, (rdk_attention_row){0}};
-    rdk_head_figures f = of_rows(rows, 5);
+    one_key = rdk_row_from_scores((double[]){3}, 1);
+    one_key.reached = true;
+    apart[0] = one_hot, apart[1] = spread_row(0), apart[2] = spread_row(5);
+    apart[1].reached = false;
+    rdk_head_figures f = of_rows(apart, 3);
+    ck_assert_double_eq(f.ds_p10, 5);
+    ck_assert_double_eq(f.ds_rms, 5);
+    one_hot.reached = true;
+    rdk_attention_row rows[] = {one_key, spread_row(5), one_hot, (rdk_attention_row){0}};
+    f = of_rows(rows, 4);
     ck_assert_double_eq(f.ds_median, 0);
     ck_assert_double_eq(f.ds_p90, 5);
-    f = of_rows(rows, 3);
+    ck_assert_close(f.ds_rms, sqrt(12.5), 1e-15, 0);
+    f = of_rows(rows, 2);
     ck_assert_double_eq(f.ds_median, 5);
+    f = of_rows(rows + 2, 2); /* nothing comes through at all: of that there are no shares */
+    ck_assert(f.ds_median == 0 && f.ds_p90 == 0 && f.ds_rms == 0 && isnan(f.ds_top5_share));
 }
 END_TEST
 
@@ -251,6 +302,10 @@ START_TEST(nothing_measured)
     ck_assert(isnan(f.jacobian_trace) && isnan(f.jacobian_frob));
     ck_assert(isnan(f.ds_median) && isnan(f.ds_p10) && isnan(f.ds_p90) && isnan(f.ds_top5_share));
     ck_assert(isnan(f.q_rms) && isnan(f.k_rms));
+    ck_assert(isnan(f.score_mean) && isnan(f.score_peak) && isnan(f.theta));
+    ck_assert(isnan(f.jacobian_trace_median) && isnan(f.jacobian_frob_median));
+    ck_assert(isnan(f.q_k_cosine) && isnan(f.q_k_cosine_rms));
+    ck_assert(isnan(f.ds_rms) && isnan(f.scale_gradient));
     f = of_rows(rows, 0);
     ck_assert_uint_eq(f.rows, 0);
     batch_case *c = new_case((int32_t[B]){0, 0, 0, 0}, true, 1);
@@ -279,7 +334,9 @@ END_TEST
 START_TEST(no_usable_gradient)
 {
     rdk_attention_row rows[] = {spread_row(0), spread_row(0)};
-    ck_assert(isnan(of_rows(rows, 2).ds_median));
+    rows[0].reached = rows[1].reached = false;
+    ck_assert(isnan(of_rows(rows, 2).ds_median) && isnan(of_rows(rows, 2).scale_gradient));
+    rows[1].reached = true;
     rows[1].ds_norm = INFINITY;
     ck_assert(isnan(of_rows(rows, 2).ds_median));
     rows[1].ds_norm = NAN;

@@ -40,8 +40,10 @@ START_TEST(score_variances)
         {"none", RDK_INIT_T5, RDK_QK_OFF, 64, 16, 0, 1},
         {"sqrt", RDK_INIT_T5, RDK_QK_OFF, 64, 16, 0, 1. / 16},
         {"0.5", RDK_INIT_UNIT, RDK_QK_OFF, 64, 64, 0, 16},
-        {"qknorm", RDK_INIT_UNIT, RDK_QK_LAYER, 64, 64, 0, 1},
-        {"qknorm", RDK_INIT_GPT2, RDK_QK_LAYER, 128, 64, 0, 1}, /* whatever the weights */
+        {"qknorm", RDK_INIT_UNIT, RDK_QK_LAYER, 64, 64, 0, 64. / 63},
+        {"qknorm", RDK_INIT_GPT2, RDK_QK_LAYER, 128, 64, 0, 64. / 63}, /* whatever the weights */
+        {"qknorm", RDK_INIT_UNIT, RDK_QK_LAYER, 64, 4, 2, 16 * 4. / 3},
+        {"qknorm", RDK_INIT_UNIT, RDK_QK_LAYER, 64, 1, 0, 0}, /* x - mean is 0 */
         {"sqrt", RDK_INIT_UNIT, RDK_QK_RMS, 64, 64, 2, 16},
         {"none", RDK_INIT_UNIT, RDK_QK_L2, 64, 64, 11.98, 2.24250625}, /* 11.98^2 / 64 */
         {"none", RDK_INIT_UNIT, RDK_QK_L2, 64, 64, 0, 1},              /* g = sqrt(d_k) */
@@ -101,6 +103,36 @@ START_TEST(products_of_queries_and_keys)
 }
 END_TEST
 
+/* Var(q.k) of normalised vectors, drawn: centred ones have one dimension less. */
+START_TEST(products_of_normalised_vectors)
+{
+    enum { PAIRS = 400000 };
+    static const size_t sizes[] = {2, 3, 4, 8, 16};
+    for (int layer = 0; layer < 2; layer++) {
+        size_t n = sizes[_i];
+        double sum = 0, sum2 = 0, x[2][16];
+        for (size_t r = 0; r < PAIRS; r++) {
+            double dot = 0;
+            for (int side = 0; side < 2; side++) {
+                double mean = 0, square = 0;
+                rdk_draws d = rdk_draws_at((rdk_stream){12, RDK_FOR_TEST, n}, 2 * r + side);
+                for (size_t i = 0; i < n; i++) mean += (x[side][i] = rdk_draw_normal(&d)) / n;
+                for (size_t i = 0; i < n; i++) x[side][i] -= layer ? mean : 0;
+                for (size_t i = 0; i < n; i++) square += x[side][i] * x[side][i];
+                for (size_t i = 0; i < n; i++) x[side][i] *= sqrt(n / square);
+            }
+            for (size_t i = 0; i < n; i++) dot += x[0][i] * x[1][i];
+            sum += dot * dot;
+            sum2 += pow(dot, 4);
+        }
+        rdk_model_config c =
+            config_of("none", RDK_INIT_UNIT, layer ? RDK_QK_LAYER : RDK_QK_RMS, 64, n);
+        double variance = sum / PAIRS, error = sqrt((sum2 / PAIRS - variance * variance) / PAIRS);
+        ck_assert_double_eq_tol(variance, rdk_theory_score_variance(&c), 4 * error + 1e-9);
+    }
+}
+END_TEST
+
 static void one_thread(void)
 {
     rdk_threads_set(1);
@@ -110,4 +142,5 @@ RDK_TEST_MAIN("theory, variance", {
     tcase_add_checked_fixture(tc, one_thread, NULL);
     ADD(score_variances);
     ADD_LOOP(products_of_queries_and_keys, 5);
+    ADD_LOOP(products_of_normalised_vectors, 5);
 })

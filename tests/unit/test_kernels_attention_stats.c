@@ -3,6 +3,8 @@
  * are the keys themselves (d_k = 1, q = 1), so that they are the same number in both. */
 #include "attention_case.h"
 
+#include <float.h>
+
 static attention_case scores_case(size_t len, bool causal, double offset, double sd)
 {
     attention_case c = case_new(
@@ -33,7 +35,8 @@ static rdk_attention_row want_row(const plain_row *r)
                                .max = (rdk_real)max,
                                .abs_max = (rdk_real)abs_max,
                                .mean = (rdk_real)mean,
-                               .variance = (rdk_real)variance,
+                               .peak = (rdk_real)(max - mean),
+                               .variance = variance,
                                .rest = (rdk_real)rest,
                                .a = (rdk_real)a,
                                .b2 = (rdk_real)b2,
@@ -51,6 +54,7 @@ static void check_rows(const rdk_kernels *k, attention_case *c)
         ck_assert_int_eq(got->n, want.n);
         ck_assert(got->max == want.max && got->abs_max == want.abs_max);
         ck_assert_close(got->mean, want.mean, 1e-5, want.abs_max);
+        ck_assert_close(got->peak, want.peak, 1e-5, want.abs_max * 1e-2);
         ck_assert_close(got->variance, want.variance, 1e-5, least);
         ck_assert_close(got->rest, want.rest, 1e-5, least);
         ck_assert_close(got->a, want.a, 1e-5, least);
@@ -101,6 +105,104 @@ START_TEST(variance_beside_an_outlier)
     attention_case c = scores_case(300, false, 0, 1);
     for (size_t b = 0; b < 3; b++) c.k[b * 600] = c.k[b * 600 + 1] = 30000;
     check_rows(k, &c);
+    case_free(&c);
+}
+END_TEST
+
+/* Scores as far apart as floats can lie: what is a square of theirs is kept in double, and sums
+ * that are finite stay so. */
+START_TEST(scores_at_the_end_of_a_float)
+{
+    TABLE(k);
+    static const double spread[] = {1e15, 1e18, 3e19, 1e30, 8e37};
+    for (size_t f = 0; f < 2 * COUNT(spread); f++) {
+        attention_case c = scores_case(150, f % 2, 0, spread[f / 2]);
+        check_rows(k, &c);
+        for (size_t i = 0; i < c.rows; i++) {
+            const rdk_attention_row *r = &c.measured[i];
+            ck_assert(isfinite(r->variance) && isfinite(r->peak) && isfinite(r->mean));
+            ck_assert(isfinite(r->ds_norm) && isfinite(r->s_ds) && isfinite(r->a));
+            ck_assert(r->n < 2 || r->variance > 0);
+        }
+        case_free(&c);
+    }
+}
+END_TEST
+
+/* The largest float and its negative: their difference is no float. */
+START_TEST(a_difference_beyond_a_float)
+{
+    TABLE(k);
+    attention_case c = scores_case(70, false, 0, 1);
+    for (size_t i = 0; i < c.n_qk; i++) c.k[i] = i / 2 % 2 ? FLT_MAX : -FLT_MAX;
+    case_run(k, &c);
+    for (size_t i = 0; i < c.rows; i++) {
+        const rdk_attention_row *r = &c.measured[i];
+        ck_assert_close(r->variance, (double)FLT_MAX * (double)FLT_MAX, 1e-6, 0);
+        ck_assert(r->rest == 34 && r->a == 0 && r->b2 == 34 && r->max == FLT_MAX);
+        ck_assert(isfinite(r->s_ds) && isfinite(r->ds_norm));
+    }
+    case_free(&c);
+}
+END_TEST
+
+/* Cosines of every pair, beside sums in double; a zero query and a zero key have none. */
+START_TEST(cosines)
+{
+    TABLE(k);
+    static const double sizes[] = {1e-12, 1, 1e12}, scales[] = {1e-6, -.25, 1, 1e6};
+    static const size_t widths[] = {1, 7, 16, 64};
+    for (size_t f = 0; f < COUNT(sizes) * COUNT(scales) * COUNT(widths); f++) {
+        attention_case c = case_new((rdk_attention_shape){.batch = 2,
+                                                          .heads = 2,
+                                                          .len = 90,
+                                                          .d_k = widths[f / 12],
+                                                          .d_v = 3,
+                                                          .scale = scales[f % 4],
+                                                          .causal = f % 2},
+                                    sizes[f / 4 % 3]);
+        size_t d = c.s.d_k;
+        memset(c.q + at_qk(&c, 1, 0, 5), 0, d * sizeof *c.q);
+        memset(c.k + at_qk(&c, 1, 0, 3), 0, d * sizeof *c.k);
+        case_measure(&c);
+        case_run(k, &c);
+        for (size_t i = 0; i < c.rows; i++) {
+            size_t b = i / 90 / 2, h = i / 90 % 2, n = (size_t)c.measured[i].n;
+            const rdk_real *q = c.q + at_qk(&c, b, h, i % 90);
+            double sum = 0, sum2 = 0, size = 0;
+            for (size_t j = 0; j < n; j++) {
+                const rdk_real *key = c.k + at_qk(&c, b, h, j);
+                double norms = sqrt(dot_of(d, q, q) * dot_of(d, key, key));
+                double x = norms > 0 ? dot_of(d, q, key) / norms : 0;
+                sum += x, sum2 += x * x, size += fabs(x);
+            }
+            ck_assert_close(c.measured[i].cosine, sum, 1e-5, size);
+            ck_assert_close(c.measured[i].cosine2, sum2, 1e-5, 1e-3);
+            if (i == 2 * 90 + 5) ck_assert(c.measured[i].cosine == 0);
+        }
+        case_free(&c);
+    }
+}
+END_TEST
+
+/* A row is reached where its dL/do is not all 0, also by one element, and also where so saturated a
+ * row lets nothing through. */
+START_TEST(rows_that_a_gradient_reaches)
+{
+    TABLE(k);
+    attention_case c = scores_case(70, true, 0, 1e6);
+    for (size_t b = 0; b < 3; b++)
+        for (size_t i = 0; i < 70; i++) {
+            rdk_real *dout = c.dout + at_v(&c, b, 1, i);
+            memset(dout, 0, 4 * sizeof *dout);
+            if (i % 3 == 1) dout[i % 4] = (rdk_real)-1e-30;
+        }
+    case_run(k, &c);
+    for (size_t i = 0; i < c.rows; i++) {
+        bool first_head = i / 70 % 2 == 0;
+        ck_assert_int_eq(c.measured[i].reached, first_head || i % 70 % 3 == 1);
+        ck_assert(c.measured[i].reached || c.measured[i].ds_norm == 0);
+    }
     case_free(&c);
 }
 END_TEST
@@ -181,6 +283,10 @@ RDK_TEST_MAIN("kernels_attention_stats", {
     ADD_LOOP(sums_over_the_scores, ISAS);
     ADD_LOOP(order_of_the_scores_and_ties, ISAS);
     ADD_LOOP(variance_beside_an_outlier, ISAS);
+    ADD_LOOP(scores_at_the_end_of_a_float, ISAS);
+    ADD_LOOP(a_difference_beyond_a_float, ISAS);
+    ADD_LOOP(cosines, ISAS);
+    ADD_LOOP(rows_that_a_gradient_reaches, ISAS);
     ADD_LOOP(one_key, ISAS);
     ADD_LOOP(gradient_at_the_scores, ISAS);
     ADD_LOOP(backward_twice, ISAS);

@@ -130,6 +130,36 @@ START_TEST(broadcasting)
 }
 END_TEST
 
+/* 2^25, then ones, then -2^25: in float the ones would be lost one by one, from run to run too. The
+ * operand is the gain of a head, a row, a scalar. */
+START_TEST(gradients_of_repeated_operands)
+{
+    enum { COPIES = 100, HEADS = 2, D = 3, ALL = COPIES * HEADS * D };
+    static const size_t shapes[][2] = {{HEADS, 1}, {HEADS, D}, {1, 1}};
+    static const double repeats[] = {D, 1, HEADS * D}; /* in one of the COPIES */
+    rdk_tensor *(*const ops[])(rdk_tape *, rdk_tensor *, rdk_tensor *) = {rdk_add, rdk_sub, rdk_mul,
+                                                                          rdk_div};
+    static const double sign[] = {1, -1, 1, -1}; /* of dy/db where all operands are 1 */
+    rdk_real dy[ALL];
+    for (size_t i = 0; i < ALL; i++) {
+        size_t row = i / (HEADS * D);
+        dy[i] = row == 0 ? 33554432 : row == COPIES - 1 ? -33554432 : 1;
+    }
+    for (size_t op = 0; op < 4; op++) {
+        for (size_t shape = 0; shape < 3; shape++) {
+            rdk_tensor *a = rdk_tape_leaf(t, 3, DIMS(COPIES, HEADS, D), NULL, true);
+            rdk_tensor *b = rdk_tape_leaf(t, 2, shapes[shape], NULL, true);
+            for (size_t i = 0; i < ALL; i++) a->data[i] = 1;
+            for (size_t i = 0; i < rdk_size(b); i++) b->data[i] = 1;
+            ck_assert(rdk_tape_backward_from(t, ops[op](t, a, b), dy));
+            for (size_t i = 0; i < rdk_size(b); i++)
+                ck_assert_double_eq((double)b->grad[i], sign[op] * (COPIES - 2) * repeats[shape]);
+            rdk_tape_reset(t);
+        }
+    }
+}
+END_TEST
+
 START_TEST(functions)
 {
     rdk_tensor *x = LEAF(DIMS(3), 1, -1, 0, 2);
@@ -300,6 +330,7 @@ RDK_TEST_MAIN("ops: values", {
     ADD_LOOP(batches_of_products, 12);
     ADD(arithmetic);
     ADD(broadcasting);
+    ADD(gradients_of_repeated_operands);
     ADD(functions);
     ADD(softmax_of_large_scores);
     ADD(norms);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * What needs the pairs of queries and keys again, outside the pass: how far an update moved the
+ * scores, and p itself for a picture.
+ *
+ * Invariant: a row, or a block of rows, at a time; no T x T array. Read next: src/run/watch.c. */
+#include "dot.h"
+
+#include <math.h>
+
+#include <rootdk/probe.h>
+
+#include "kernels/kernels.h"
+
+static size_t real_tokens(const rdk_head_view *v, size_t b)
+{
+    return v->lengths ? (size_t)v->lengths[b] : v->len;
+}
+
+static size_t visible(const rdk_head_view *v, size_t b, size_t i)
+{
+    size_t real = real_tokens(v, b);
+    return i >= real ? 0 : v->causal ? i + 1 : real;
+}
+
+/* Of the head's part of token (b, t), in q and in k. */
+static size_t place(const rdk_head_view *v, size_t b, size_t t)
+{
+    return ((b * v->len + t) * v->heads + v->head) * v->d_k;
+}
+
+/* ---- how far scores move --------------------------------------------------------------------- */
+
+/* The changes of a block of queries at a time. */
+enum { QUERIES = 64 };
+
+size_t rdk_head_change_scratch(size_t len, size_t d_k)
+{
+    return QUERIES * 2 * d_k + len * 2 * d_k + QUERIES * len;
+}
+
+/* Row t of to: x in its first half and y - z in the second, or the other way round. */
+static void lay_out(const rdk_head_view *v, size_t b, size_t first, size_t end, const rdk_real *x,
+                    const rdk_real *y, const rdk_real *z, bool x_first, rdk_real *to)
+{
+    for (size_t t = first; t < end; t++, to += 2 * v->d_k) {
+        size_t at = place(v, b, t);
+        rdk_real *plain = x_first ? to : to + v->d_k, *apart = x_first ? to + v->d_k : to;
+        for (size_t c = 0; c < v->d_k; c++) {
+            plain[c] = x[at + c];
+            apart[c] = y[at + c] - z[at + c];
+        }
+    }
+}
+
+/* The sum of squares over the visible pairs of one sequence, and how many they are. The difference
+ * of two scores would be what rounding left of it; instead
+ *     q'.k' - q.k = [q' - q, q].[k', k' - k] */
+static double changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
+                      const rdk_real *k_new, rdk_real *scratch, double *pairs)
+{
+    size_t real = real_tokens(v, b), width = 2 * v->d_k;
+    rdk_real *left = scratch, *right = left + QUERIES * width, *change = right + v->len * width;
+    double sum = 0;
+    lay_out(v, b, 0, real, k_new, k_new, v->k, true, right);
+    for (size_t first = 0; first < real; first += QUERIES) {
+        size_t end = real - first < QUERIES ? real : first + QUERIES;
+        size_t keys = visible(v, b, end - 1);
+        lay_out(v, b, first, end, v->q, q_new, v->q, false, left);
+        rdk_kernels_get()->gemm(false, true, end - first, keys, width, left, width, right, width,
+                                change, keys, false);
+        for (size_t i = first; i < end; i++) {
+            const rdk_real *row = change + (i - first) * keys;
+            size_t n = visible(v, b, i);
+            sum += rdk_wide_dot(n, row, row);
+            *pairs += (double)n;
+        }
+    }
+    return sum;
+}
+
+double rdk_head_score_change(const rdk_head_view *v, const rdk_real *q_new, const rdk_real *k_new,
+                             rdk_real *scratch)
+{
+    double sum = 0, pairs = 0;
+    for (size_t b = 0; b < v->batch; b++) sum += changes(v, b, q_new, k_new, scratch, &pairs);
+    return pairs > 0 ? fabs(v->scale) * sqrt(sum / pairs) : NAN;
+}
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+size_t rdk_head_weights(const rdk_head_view *v, size_t b, size_t i, double *p)
+{
+    size_t n = visible(v, b, i);
+    double max = -INFINITY, sum = 0;
+    for (size_t j = 0; j < n; j++) {
+        p[j] = v->scale * rdk_wide_dot(v->d_k, v->q + place(v, b, i), v->k + place(v, b, j));
+        max = fmax(max, p[j]);
+    }
+    for (size_t j = 0; j < n; j++) sum += p[j] = exp(p[j] - max);
+    for (size_t j = 0; j < n; j++) p[j] /= sum;
+    return n;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * What measuring costs, from the seconds of this call. What is done for it alone is timed as such;
+ * what it adds within a step's gradients is the difference to the steps without it.
+ * Invariant: only clocks are read here; nothing that a run's equal files hold depends on it. */
+#include "trainer.h"
+
+#include <math.h>
+
+/* The first step of a call asks for memory and wakes threads: it tells nothing of the others. */
+void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds)
+{
+    rdk_cost *c = &r->cost;
+    if (r->step == r->started_step) return;
+    if (measuring) {
+        c->measured += seconds;
+        c->measured_steps++;
+    } else {
+        c->plain += seconds;
+        c->plain_steps++;
+    }
+}
+
+double rdk_cost_seconds(const rdk_trainer *r)
+{
+    const rdk_cost *c = &r->cost;
+    if (c->plain_steps == 0) return NAN;
+    double plain = c->plain / (double)c->plain_steps;
+    return c->apart + fmax(0, c->measured - plain * (double)c->measured_steps);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ * The sequences that are watched: the first of the held-out set, the same at every probed step. One
+ * pass over them before the update and one after it tell how far the update moved the scores; the
+ * first of them is the example whose attention maps.csv shows.
+ * Invariant: as in an evaluation, nothing that the next step needs is touched: it has a stream and
+ * a batch of its own. Read next: src/probe/pairs.c, maps.c. */
+#include "trainer.h"
+
+#include <string.h>
+
+#include "base/parallel.h"
+
+/* One of SHARE sequences of an update is watched, so that the two passes cost what they cost in
+ * proportion to a step; by the whole update, not by the micro-batch. */
+enum { SHARE = 16, MOST_WATCHED = 16 };
+
+struct rdk_watch {
+    size_t layers;
+    rdk_batch batch;
+    rdk_tensor **q, **k;           /* [layers] of the last pass, as they are multiplied */
+    rdk_real *q_before, *k_before; /* [layers, n, len, heads * d_k] of the one before the update */
+    double *change;                /* [layers, heads] */
+    rdk_real *scratch;             /* for each thread */
+    rdk_head_view view;            /* of any head; q, k and head are set for each */
+    rdk_model_probe probe;
+};
+
+static size_t watched(const rdk_config *c)
+{
+    uint64_t n = c->batch * c->accum / SHARE;
+    n = n > MOST_WATCHED ? MOST_WATCHED : n;
+    n = n > c->eval_size ? c->eval_size : n;
+    return n > 0 ? (size_t)n : 1;
+}
+
+rdk_watch *rdk_watch_new(const rdk_trainer *r, rdk_status *s)
+{
+    const rdk_config *c = &r->config;
+    const rdk_model_config *model = &c->model;
+    rdk_watch *w = rdk_alloc(1, sizeof *w, s);
+    if (!w) return NULL;
+    size_t n = watched(c), len = r->batch.len, width = model->heads * model->d_k;
+    w->layers = model->layers;
+    w->q = rdk_alloc(w->layers, sizeof *w->q, s);
+    w->k = rdk_alloc(w->layers, sizeof *w->k, s);
+    w->q_before = rdk_alloc(w->layers * n * len, width * sizeof *w->q_before, s);
+    w->k_before = rdk_alloc(w->layers * n * len, width * sizeof *w->k_before, s);
+    w->change = rdk_alloc(w->layers * model->heads, sizeof *w->change, s);
+    w->scratch = rdk_alloc((size_t)rdk_threads(),
+                           rdk_head_change_scratch(len, model->d_k) * sizeof *w->scratch, s);
+    w->probe = (rdk_model_probe){.q_used = w->q, .k_used = w->k};
+    if (!rdk_batch_make(&w->batch, n, len, s)) {
+        rdk_watch_free(w);
+        return NULL;
+    }
+    rdk_batch_eval(&w->batch, r->task, c->seed, 0, n);
+    w->view = (rdk_head_view){.batch = n,
+                              .len = len,
+                              .heads = model->heads,
+                              .d_k = model->d_k,
+                              .scale = rdk_model_score_scale(r->model),
+                              .causal = model->arch == RDK_DECODER,
+                              .lengths = w->batch.length};
+    return w;
+}
+
+void rdk_watch_free(rdk_watch *w)
+{
+    if (!w) return;
+    rdk_batch_free(&w->batch);
+    rdk_free(w->q);
+    rdk_free(w->k);
+    rdk_free(w->q_before);
+    rdk_free(w->k_before);
+    rdk_free(w->change);
+    rdk_free(w->scratch);
+    rdk_free(w);
+}
+
+const rdk_batch *rdk_watch_batch(const rdk_watch *w)
+{
+    return &w->batch;
+}
+
+/* Elements of q, or of k, of one layer. */
+static size_t layer_size(const rdk_watch *w)
+{
+    return w->view.batch * w->view.len * w->view.heads * w->view.d_k;
+}
+
+bool rdk_watch_before(rdk_trainer *r)
+{
+    rdk_watch *w = r->watch;
+    size_t size = layer_size(w);
+    if (!rdk_evaluate_logits(r, &w->batch, &w->probe, false)) return false;
+    for (size_t l = 0; l < w->layers; l++) {
+        memcpy(w->q_before + l * size, w->q[l]->data, size * sizeof *w->q_before);
+        memcpy(w->k_before + l * size, w->k[l]->data, size * sizeof *w->k_before);
+    }
+    return true;
+}
+
+rdk_head_view rdk_watch_head(const rdk_watch *w, size_t layer, size_t head)
+{
+    rdk_head_view v = w->view;
+    v.q = w->q_before + layer * layer_size(w);
+    v.k = w->k_before + layer * layer_size(w);
+    v.head = head;
+    return v;
+}
+
+bool rdk_watch_after(rdk_trainer *r)
+{
+    rdk_watch *w = r->watch;
+    if (!rdk_evaluate_logits(r, &w->batch, &w->probe, false)) return false;
+    RDK_PARALLEL_FOR
+    for (size_t at = 0; at < w->layers * w->view.heads; at++) {
+        size_t layer = at / w->view.heads;
+        rdk_head_view v = rdk_watch_head(w, layer, at % w->view.heads);
+        rdk_real *scratch =
+            w->scratch + (size_t)rdk_thread_index() * rdk_head_change_scratch(v.len, v.d_k);
+        w->change[at] = rdk_head_score_change(&v, w->q[layer]->data, w->k[layer]->data, scratch);
+    }
+    return true;
+}
+
+double rdk_watch_change(const rdk_watch *w, size_t layer, size_t head)
+{
+    return w->change[layer * w->view.heads + head];
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * Selection against sorting. */
+#include <harness.h>
+#include <rootdk/base.h>
+
+#include "probe/quantile.h"
+
+static int descending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* The k smallest stand in front, whatever the order and however many are equal. */
+START_TEST(selection)
+{
+    for (size_t n = 1; n <= 40; n++)
+        for (size_t k = 0; k <= n; k++) {
+            double x[40], sorted[40];
+            rdk_draws draws = rdk_draws_at((rdk_stream){.purpose = RDK_FOR_TEST}, n);
+            for (size_t i = 0; i < n; i++)
+                sorted[i] = x[i] = _i == 0   ? rdk_draw_normal(&draws)
+                                   : _i == 1 ? (double)i
+                                   : _i == 2 ? -(double)i
+                                             : (double)(i * 7 % 3);
+            qsort(sorted, n, sizeof *sorted, descending);
+            rdk_move_smallest(x, n, k);
+            qsort(x, k, sizeof *x, descending);
+            qsort(x + k, n - k, sizeof *x, descending);
+            for (size_t i = 0; i < n - k; i++) ck_assert_double_eq(x[k + i], sorted[i]);
+            for (size_t i = 0; i < k; i++) ck_assert_double_eq(x[i], sorted[n - k + i]);
+        }
+}
+END_TEST
+
+/* A run that diverges: it ends. */
+START_TEST(selection_among_nan)
+{
+    for (size_t at = 0; at < 9; at++) {
+        double x[] = {3, 1, 4, 1, 5, 9, 2, 6, 5};
+        x[at] = NAN;
+        rdk_quantile(x, 9, 50);
+        for (size_t i = 0; i < 9; i++) x[i] = NAN;
+        ck_assert(isnan(rdk_quantile(x, 9, 90)));
+    }
+}
+END_TEST
+
+RDK_TEST_MAIN("quantile", {
+    ADD_LOOP(selection, 4);
+    ADD(selection_among_nan);
+})
