@@ -37,6 +37,7 @@ typedef enum {
     RDK_OPT_CHOICE, /* one of choices */
     RDK_OPT_NAME,   /* one of name_at(0 .. name_count() - 1); a number too where low < high */
     RDK_OPT_TEXT,   /* a path; empty: none */
+    RDK_OPT_LIST,   /* whole numbers, each once: "4,64,256"; "1..4096" is the powers of two there */
 } rdk_option_type;
 typedef enum {
     RDK_OPT_DEFINES, /* decides the bits of the weights: stored in checkpoints, fixed on resume */
@@ -61,6 +62,13 @@ typedef struct rdk_option {
     size_t (*name_count)(void); /* names of an RDK_OPT_NAME: those of another table */
     const char *(*name_at)(size_t i);
 } rdk_option;
+
+/* The field of an RDK_OPT_LIST, in the order given. */
+enum { RDK_LIST_ROOM = 32 };
+typedef struct rdk_uint_list {
+    size_t n;
+    uint64_t at[RDK_LIST_ROOM];
+} rdk_uint_list;
 
 size_t rdk_option_count(void);
 const rdk_option *rdk_option_at(size_t i);

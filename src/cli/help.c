@@ -40,7 +40,7 @@ char *rdk_option_short_range(const rdk_option *o, char buf[RDK_USAGE_TEXT])
     char low[RDK_NUMBER_TEXT], high[RDK_NUMBER_TEXT];
     size_t used = 0;
     buf[0] = '\0';
-    if (o->type == RDK_OPT_UINT || o->type == RDK_OPT_REAL) {
+    if (o->type == RDK_OPT_UINT || o->type == RDK_OPT_REAL || o->type == RDK_OPT_LIST) {
         short_bound(o->low, low);
         short_bound(o->high, high);
         snprintf(buf, RDK_USAGE_TEXT, "%s..%s", low, high);

@@ -12,13 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "theory.h"
 
 static int run_help(int argc, char **argv);
 static int run_version(int argc, char **argv);
 
 static const rdk_verb verbs[] = {
     {"train", "[train] [OPTIONS]", "train one model", rdk_cli_train, &rdk_train_grammar},
+    {"theory", "theory [OPTIONS]", "measure the variance argument beside what is predicted",
+     rdk_cli_theory, &rdk_theory_grammar},
     {"help", "help [VERB|OPTION]", "this page, or all about one verb or option", run_help, NULL},
     {"version", "version", "the same as --version", run_version, NULL},
 };

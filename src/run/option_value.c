@@ -52,7 +52,7 @@ static void append_bound(char buf[RDK_RANGE_TEXT], const rdk_option *o, double x
 {
     static const double two_to_64 = 18446744073709551616.0;
     char number[RDK_NUMBER_TEXT];
-    if (o->type != RDK_OPT_UINT) {
+    if (o->type != RDK_OPT_UINT && o->type != RDK_OPT_LIST) {
         append(buf, rdk_text_double(x, number));
     } else if (x >= two_to_64) {
         append(buf, "18446744073709551615");
@@ -64,7 +64,8 @@ static void append_bound(char buf[RDK_RANGE_TEXT], const rdk_option *o, double x
 
 static void append_interval(char buf[RDK_RANGE_TEXT], const rdk_option *o)
 {
-    append(buf, o->type == RDK_OPT_UINT ? "a whole number from " : "a number from ");
+    bool whole = o->type == RDK_OPT_UINT || o->type == RDK_OPT_LIST;
+    append(buf, whole ? "a whole number from " : "a number from ");
     append_bound(buf, o, o->low);
     append(buf, " to ");
     append_bound(buf, o, o->high);
@@ -85,6 +86,10 @@ char *rdk_option_range(const rdk_option *o, char buf[RDK_RANGE_TEXT])
 {
     buf[0] = '\0';
     switch (o->type) {
+    case RDK_OPT_LIST:
+        append(buf, "a list A,B,.. or A..B (the powers of two there), each ");
+        append_interval(buf, o);
+        break;
     case RDK_OPT_UINT:
     case RDK_OPT_REAL:
         append_interval(buf, o);
@@ -228,6 +233,60 @@ static bool set_text(void *fields, const rdk_option *o, const char *value)
     return true;
 }
 
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static bool list_add(rdk_uint_list *list, const rdk_option *o, uint64_t x)
+{
+    if ((double)x < o->low || (double)x > o->high || list->n == RDK_LIST_ROOM) return false;
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->at[i] == x) return false;
+    }
+    list->at[list->n++] = x;
+    return true;
+}
+
+/* "4096", or "1..4096": there must be a power of two. */
+static bool list_add_item(rdk_uint_list *list, const rdk_option *o, char *item)
+{
+    uint64_t from, to;
+    size_t before = list->n;
+    char *dots = strstr(item, "..");
+    if (!dots) return rdk_parse_uint(item, &from) && list_add(list, o, from);
+    *dots = '\0';
+    if (!rdk_parse_uint(item, &from) || !rdk_parse_uint(dots + 2, &to)) return false;
+    if (from > to || (double)from < o->low || (double)to > o->high) return false;
+    for (uint64_t x = 1; x <= to; x *= 2) {
+        if (x >= from && !list_add(list, o, x)) return false;
+        if (x > to / 2) break; /* the next would not fit */
+    }
+    return list->n > before;
+}
+
+static bool set_list(void *fields, const rdk_option *o, const char *value)
+{
+    rdk_uint_list list = {0};
+    for (const char *p = value;; p++) {
+        char item[2 * RDK_NUMBER_TEXT];
+        size_t n = strcspn(p, ",");
+        if (n >= sizeof item) return false;
+        memcpy(item, p, n);
+        item[n] = '\0';
+        if (!list_add_item(&list, o, item)) return false;
+        p += n;
+        if (!*p) break;
+    }
+    memcpy(field_of(fields, o), &list, sizeof list);
+    return true;
+}
+
+static void list_text(const void *fields, const rdk_option *o, rdk_text *out)
+{
+    rdk_uint_list list;
+    memcpy(&list, (const char *)fields + o->offset, sizeof list);
+    for (size_t i = 0; i < list.n; i++)
+        rdk_text_add(out, "%s%llu", i ? "," : "", (unsigned long long)list.at[i]);
+}
+
 static void set_auto(void *fields, const rdk_option *o)
 {
     const int none = -1;
@@ -263,6 +322,9 @@ bool rdk_option_set(void *fields, const rdk_option *o, const char *value, rdk_st
         break;
     case RDK_OPT_TEXT:
         taken = set_text(fields, o, value);
+        break;
+    case RDK_OPT_LIST:
+        taken = set_list(fields, o, value);
         break;
     }
     return taken || refuse(o, value, s);
@@ -311,6 +373,9 @@ void rdk_option_text(const void *fields, const rdk_option *o, rdk_text *out)
     case RDK_OPT_NAME:
     case RDK_OPT_TEXT:
         rdk_text_add(out, "%s", field);
+        break;
+    case RDK_OPT_LIST:
+        list_text(fields, o, out);
         break;
     }
 }
