@@ -110,6 +110,8 @@ void rdk_arguments_free(rdk_arguments *a);
 
 void rdk_print_help(FILE *out);
 void rdk_print_verb_help(FILE *out, const rdk_verb *v);
+/* Text from column `indent` on, broken between words at 100 columns. */
+void rdk_print_wrapped(FILE *out, const char *text, int indent);
 bool rdk_print_option(FILE *out, const rdk_grammar *g, const char *name, rdk_status *s);
 /* Is it one of --help, --version, --man, --completion? */
 bool rdk_is_beside(rdk_action action);

@@ -99,8 +99,7 @@ static void print_options(FILE *out, const rdk_grammar *g)
 
 /* ---- the tables beside ----------------------------------------------------------------------- */
 
-/* text from column `indent` on, broken between words. */
-static void print_wrapped(FILE *out, const char *text, int indent)
+void rdk_print_wrapped(FILE *out, const char *text, int indent)
 {
     int column = indent;
     fprintf(out, "%*s", indent, "");
@@ -128,7 +127,7 @@ static void print_scalings(FILE *out)
     for (size_t i = 0; i < rdk_scaling_count(); i++) {
         const rdk_scaling *p = rdk_scaling_at(i);
         fprintf(out, "%*s%-*s %s\n", INDENT, "", NAME_COLUMNS, p->name, p->formula);
-        print_wrapped(out, p->about, INDENT + NAME_COLUMNS + 1 + INDENT);
+        rdk_print_wrapped(out, p->about, INDENT + NAME_COLUMNS + 1 + INDENT);
     }
     fprintf(out, "%*s%-*s %s\n", INDENT, "", NAME_COLUMNS, "NUMBER", "NUMBER q.k");
 }
@@ -138,7 +137,7 @@ static void print_tasks(FILE *out)
     fprintf(out, "\ntasks (--task):\n");
     for (size_t i = 0; i < rdk_task_type_count(); i++) {
         fprintf(out, "%*s%s\n", INDENT, "", rdk_task_type_name(i));
-        print_wrapped(out, rdk_task_type_about(i), 2 * INDENT);
+        rdk_print_wrapped(out, rdk_task_type_about(i), 2 * INDENT);
     }
 }
 

@@ -61,7 +61,8 @@ typedef struct rdk_theory_results {
 } rdk_theory_results;
 
 const rdk_theory_point *rdk_theory_at(const rdk_theory_results *r, size_t keys, size_t d_k);
-/* Of a way of all points with the keys-th number of keys; at least 3 values of d_k are needed. */
+/* Of a way, over the points with the keys-th number of keys from d_k = 32 on, or all of them where
+ * fewer than 3 are that wide. NAN with fewer than 3. */
 rdk_slope rdk_theory_slope(const rdk_theory_results *r, size_t keys, size_t way);
 /* How many numbers will be drawn. */
 double rdk_theory_cost(const rdk_theory_options *o);
@@ -119,8 +120,21 @@ size_t rdk_findings_off(const rdk_findings *f);
 void rdk_theory_screen(FILE *out, const rdk_theory_results *r);
 void rdk_theory_verdict(FILE *out, const rdk_theory_results *r);
 void rdk_theory_csv(rdk_text *out, const rdk_findings *f);
+
+/* Parts of the screen: theory_tables.c, theory_verdict.c. */
+void rdk_theory_scores_alone(FILE *out, const rdk_theory_scores *t);
+void rdk_theory_closed_forms(FILE *out, const rdk_theory_scores *t);
+void rdk_theory_hand(FILE *out);
+void rdk_theory_checks(FILE *out, const rdk_findings *f);
+
+/* Lines of the table of softmax figures: its heading, seven values, estimates over their errors. */
+enum { RDK_COLUMNS = 7 };
+void rdk_theory_heading(FILE *out, const char *first);
+void rdk_theory_figures(FILE *out, const char *label, const double x[RDK_COLUMNS]);
+void rdk_theory_estimates(FILE *out, const char *label, const rdk_row_estimates *e);
 /* "1/64", "16". buf returned. */
 char *rdk_fraction(double x, char buf[RDK_NUMBER_TEXT]);
+double rdk_theory_z(double value, double se, double expected);
 
 extern const rdk_grammar rdk_theory_grammar;
 int rdk_cli_theory(int argc, char **argv);

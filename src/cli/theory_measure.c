@@ -125,25 +125,44 @@ void rdk_theory_free(rdk_theory_results *r)
 
 /* ---- slopes ---------------------------------------------------------------------------------- */
 
+/* Heads narrower than this are left out where there are enough others: d_k / (d_k - 1) of the
+ * LayerNorm is no power of d_k. */
+enum { WIDE = 32, ENOUGH = 3 };
+
+/* Sums of a weighted line through (x, y), and through (x, f) for the formula's own values. */
+typedef struct line {
+    size_t n;
+    double w, x, xx, y, xy, f, xf;
+} line;
+
+static void line_add(line *l, double weight, double x, double y, double f)
+{
+    l->n++;
+    l->w += weight;
+    l->x += weight * x;
+    l->xx += weight * x * x;
+    l->y += weight * y;
+    l->xy += weight * x * y;
+    l->f += weight * f;
+    l->xf += weight * x * f;
+}
+
 rdk_slope rdk_theory_slope(const rdk_theory_results *r, size_t keys, size_t way)
 {
-    double w = 0, x = 0, xx = 0, y = 0, xy = 0, f = 0, xf = 0;
-    size_t n = 0;
+    size_t wide = 0;
+    line l = {0};
+    for (size_t j = 0; j < r->options->d_k.n; j++) wide += r->options->d_k.at[j] >= WIDE;
     for (size_t j = 0; j < r->options->d_k.n; j++) {
         const rdk_theory_point *p = rdk_theory_at(r, keys, j);
         rdk_estimate v = p->e[way].variance;
-        if (!(p->way[way].variance > 0) || !(v.mean > 0) || !(v.se > 0)) continue;
-        double weight = v.mean * v.mean / (v.se * v.se), at = log((double)p->d_k);
-        n++;
-        w += weight;
-        x += weight * at;
-        xx += weight * at * at;
-        y += weight * log(v.mean);
-        xy += weight * at * log(v.mean);
-        f += weight * log(p->way[way].variance);
-        xf += weight * at * log(p->way[way].variance);
+        double formula = p->way[way].variance;
+        if (wide >= ENOUGH && p->d_k < WIDE) continue;
+        if (!(formula > 0) || !(v.mean > 0) || !(v.se > 0)) continue;
+        double weight = v.mean * v.mean / (v.se * v.se);
+        line_add(&l, weight, log((double)p->d_k), log(v.mean), log(formula));
     }
-    double spread = xx - x * x / w;
-    if (n < 3 || !(spread > 0)) return (rdk_slope){{NAN, NAN}, NAN};
-    return (rdk_slope){{(xy - x * y / w) / spread, 1 / sqrt(spread)}, (xf - x * f / w) / spread};
+    double spread = l.xx - l.x * l.x / l.w;
+    if (l.n < ENOUGH || !(spread > 0)) return (rdk_slope){{NAN, NAN}, NAN};
+    return (rdk_slope){{(l.xy - l.x * l.y / l.w) / spread, 1 / sqrt(spread)},
+                       (l.xf - l.x * l.f / l.w) / spread};
 }

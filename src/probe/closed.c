@@ -68,18 +68,20 @@ static averages averages_wide(double u, double sigma)
 
 rdk_expectation rdk_theory_exact(size_t n, double sigma2)
 {
-    static const double step = 0.1;
-    double sigma = sqrt(sigma2), reach = 10 * sigma + 6, log_n = log((double)n);
-    double log_z = 0, square = 0;
+    static const double euler = 0.577215664901532860607; /* int (exp(-e^u) - [u < 0]) du = -euler */
     if (n <= 1) return (rdk_expectation){0, 0};
+    double sigma = sqrt(sigma2), reach = 10 * sigma + 6;
+    /* phi^n falls from 1 to 0 over a width of at least sigma / 4 for the lengths there are. */
+    double step = fmax(0.1, sigma / 16);
     /* e^-u is a typical Z: from 1 / (n e^reach) up to e^reach. */
-    for (double u = -reach - log_n - 40; u <= reach; u += step) {
+    double low = -reach - log((double)n) - 40, area = -step / 2, square = 0;
+    for (double u = low; u <= reach; u += step) {
         averages a = sigma < 1 ? averages_narrow(u, sigma) : averages_wide(u, sigma);
         double others = a.phi > 0 ? exp(((double)n - 1) * log(a.phi)) : 0;
-        log_z += step * (exp(-exp(u)) - a.phi * others);
+        area += step * a.phi * others;
         square += step * (double)n * a.psi * others;
     }
-    double trace = 1 - square;
+    double log_z = -euler - low - area, trace = 1 - square;
     return (rdk_expectation){log_z - sigma2 * trace, trace};
 }
 
@@ -105,6 +107,8 @@ static double small_trace(size_t n, double sigma2)
     return 1 - (1 + share_of_others(n) * sigma2) / (double)n;
 }
 
+/* The random-energy picture, in its smooth phase sigma2 < 2 ln n (Derrida 1981): no single key
+ * dominates Z, so Z and sum e^2s are near their means. */
 static bool middle_holds(size_t n, double sigma2)
 {
     return n >= 32 && sigma2 <= 1;
@@ -120,9 +124,17 @@ static double middle_trace(size_t n, double sigma2)
     return 1 - exp(sigma2) / (double)n;
 }
 
-static bool large_holds(size_t n, double sigma2)
+/* Only rows whose two largest scores are within a few units are not one-hot; their share is the
+ * density of the gap at 0, g_n / sigma, and over such gaps p (1 - p) integrates to 1/2 and H to
+ * pi^2/12, each twice. */
+static bool large_trace_holds(size_t n, double sigma2)
 {
-    return n >= 2 && sigma2 >= 64;
+    return n >= 2 && sigma2 >= 256;
+}
+
+static bool large_entropy_holds(size_t n, double sigma2)
+{
+    return n >= 2 && sigma2 >= 65536;
 }
 
 static double large_entropy(size_t n, double sigma2)
@@ -135,18 +147,18 @@ static double large_trace(size_t n, double sigma2)
     return rdk_theory_gap_density(n) / sqrt(sigma2);
 }
 
-static double large_frob2(size_t n, double sigma2)
+double rdk_theory_frob2_large(size_t n, double sigma2)
 {
     return rdk_theory_gap_density(n) / (3 * sqrt(sigma2));
 }
 
 static const rdk_closed_form forms[] = {
-    {"small", "H = ln n - (1 - 1/n) sigma2 / 2", "sigma2 <= 1/4, n >= 32", 0.02, small_holds,
-     small_entropy, small_trace, NULL},
-    {"middle", "H = ln n - sigma2 / 2, tr J = 1 - e^sigma2 / n", "sigma2 <= 1, n >= 32", 0.02,
-     middle_holds, middle_entropy, middle_trace, NULL},
-    {"large", "tr J = g_n / sigma, H = (pi^2/6) g_n / sigma", "tr J: sigma2 >= 64; H later", 0.02,
-     large_holds, large_entropy, large_trace, large_frob2},
+    {"small", "H = ln n - (1 - 1/n) sigma^2 / 2", "sigma^2 <= 1/4, n >= 32", 0.02, small_holds,
+     small_holds, small_entropy, small_trace},
+    {"middle", "H = ln n - sigma^2 / 2, tr J = 1 - e^sigma^2 / n", "sigma^2 <= 1, n >= 32", 0.02,
+     middle_holds, middle_holds, middle_entropy, middle_trace},
+    {"large", "tr J = g_n / sigma, H = (pi^2/6) g_n / sigma", "tr J sigma^2 >= 256, H >= 65536",
+     0.02, large_entropy_holds, large_trace_holds, large_entropy, large_trace},
 };
 
 size_t rdk_closed_form_count(void)
