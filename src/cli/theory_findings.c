@@ -41,16 +41,11 @@ static void hold(rdk_findings *f, const rdk_finding *place, const char *figure, 
     rdk_finding *one = add(f, place);
     one->figure = figure;
     one->e = e;
-    if (against == RDK_AGAINST_NOTHING || isnan(expected) || isnan(e.mean)) return;
-    double distance = fmax(0, fabs(e.mean - expected) - digit / 2);
+    if (against == RDK_AGAINST_NOTHING || isnan(expected)) return;
+    double distance = fabs(e.mean - expected) - digit / 2, error = e.se * sqrt(1 + noise);
     one->against = against;
     one->expected = expected;
-    if (distance > 0) {
-        double error = e.se * sqrt(1 + noise);
-        one->z = copysign(error > 0 ? distance / error : INFINITY, e.mean - expected);
-    } else {
-        one->z = 0;
-    }
+    one->z = distance <= 0 ? 0 : copysign(distance / error, e.mean - expected); /* NAN is off */
     f->n_z++;
 }
 
@@ -198,7 +193,8 @@ static void find_way(rdk_findings *f, const rdk_theory_point *p, size_t i)
                       .sigma2 = way->variance};
     double floor_ = way->variance > 0 ? 0 : 1e-9; /* a score that is 0 but for rounding */
     hold(f, &at, "variance", e->variance, RDK_AGAINST_FORMULA, way->variance, floor_, 0);
-    hold(f, &at, "stein", e->stein, RDK_AGAINST_STEIN, 0, 0, 0);
+    if (way->scale.qk_norm == RDK_QK_OFF)
+        hold(f, &at, "stein", e->stein, RDK_AGAINST_STEIN, 0, 0, 0);
     note_row(f, &at, e);
     if (!r) return;
     double noise = (double)e->samples / r->rows;

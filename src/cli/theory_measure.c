@@ -130,12 +130,12 @@ void rdk_theory_free(rdk_theory_results *r)
 enum { WIDE = 32, ENOUGH = 3 };
 
 /* Sums of a weighted line through (x, y), and through (x, f) for the formula's own values. */
-typedef struct line {
+typedef struct fit {
     size_t n;
     double w, x, xx, y, xy, f, xf;
-} line;
+} fit;
 
-static void line_add(line *l, double weight, double x, double y, double f)
+static void fit_add(fit *l, double weight, double x, double y, double f)
 {
     l->n++;
     l->w += weight;
@@ -150,7 +150,7 @@ static void line_add(line *l, double weight, double x, double y, double f)
 rdk_slope rdk_theory_slope(const rdk_theory_results *r, size_t keys, size_t way)
 {
     size_t wide = 0;
-    line l = {0};
+    fit l = {0};
     for (size_t j = 0; j < r->options->d_k.n; j++) wide += r->options->d_k.at[j] >= WIDE;
     for (size_t j = 0; j < r->options->d_k.n; j++) {
         const rdk_theory_point *p = rdk_theory_at(r, keys, j);
@@ -159,7 +159,7 @@ rdk_slope rdk_theory_slope(const rdk_theory_results *r, size_t keys, size_t way)
         if (wide >= ENOUGH && p->d_k < WIDE) continue;
         if (!(formula > 0) || !(v.mean > 0) || !(v.se > 0)) continue;
         double weight = v.mean * v.mean / (v.se * v.se);
-        line_add(&l, weight, log((double)p->d_k), log(v.mean), log(formula));
+        fit_add(&l, weight, log((double)p->d_k), log(v.mean), log(formula));
     }
     double spread = l.xx - l.x * l.x / l.w;
     if (l.n < ENOUGH || !(spread > 0)) return (rdk_slope){{NAN, NAN}, NAN};
