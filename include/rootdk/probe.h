@@ -107,6 +107,13 @@ rdk_dot_scale rdk_dot_scale_of(const rdk_scaling *policy, size_t d_k, size_t d_m
  *     c^2 g^4 d_k                rms
  *     c^2 g^4 d_k^2 / (d_k - 1)  layer: centred vectors have one dimension less; 0 for d_k = 1 */
 double rdk_dot_variance(const rdk_dot_scale *s, size_t d_k);
+/* The standard error of such a row variance (over n - 1, n >= 2) averaged over `samples` queries,
+ * exactly. That of a sample is, with v the variance and k the kurtosis of its scores,
+ *     2 c^4 d_k (1 + (d_k + 2) / (n - 1))    no norm: given q the scores are N(0, c^2 |q|^2)
+ *     v^2 (k - (n - 3) / (n - 1)) / n        after a norm: a cosine in D dimensions, k = 3 D / (D +
+ * 2) with D = d_k, or d_k - 1 for layer. Better than the measured one for a check: with few samples
+ * of a skew distribution a low mean has a low measured error as well. */
+double rdk_dot_variance_error(const rdk_dot_scale *s, size_t d_k, size_t n, size_t samples);
 /* Draws q and n keys of d_k iid N(0, 1) entries `samples` times and scores the same vectors in
  * every way: e [n_scales], n_scales <= 31; before: q.k itself. A row's sigma2 is c^2 |q|^2 in the
  * identity; after a norm the scores are not Gaussian and stein is NAN. Cost: samples * n * d_k

@@ -64,6 +64,8 @@ const rdk_theory_point *rdk_theory_at(const rdk_theory_results *r, size_t keys, 
 /* Of a way, over the points with the keys-th number of keys from d_k = 32 on, or all of them where
  * fewer than 3 are that wide. NAN with fewer than 3. */
 rdk_slope rdk_theory_slope(const rdk_theory_results *r, size_t keys, size_t way);
+/* Var(s) of a way as measured, with the error that it should have (rdk_dot_variance_error). */
+rdk_estimate rdk_theory_variance(const rdk_theory_point *p, size_t way);
 /* How many numbers will be drawn. */
 double rdk_theory_cost(const rdk_theory_options *o);
 /* Free with rdk_theory_free either way. */

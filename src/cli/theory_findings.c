@@ -109,7 +109,9 @@ static void find_row(rdk_findings *f, const rdk_theory_scores *t, int k)
     double sigma2 = rdk_theory_sigma2[k];
     const rdk_reference *r = rdk_reference_rows(t->keys, sigma2);
     rdk_finding at = {.table = "rows", .keys = t->keys, .scale = "", .sigma2 = sigma2};
-    hold(f, &at, "variance", e->variance, RDK_AGAINST_FORMULA, sigma2, 0, 0);
+    double degrees = ((double)t->keys - 1) * (double)e->samples;
+    rdk_estimate variance = {e->variance.mean, sigma2 * sqrt(2 / degrees)};
+    hold(f, &at, "variance", variance, RDK_AGAINST_FORMULA, sigma2, 0, 0);
     hold(f, &at, "entropy", e->entropy, RDK_AGAINST_EXACT, t->exact[k].entropy, 0, 0);
     hold(f, &at, "jacobian_trace", e->trace, RDK_AGAINST_EXACT, t->exact[k].trace, 0, 0);
     hold(f, &at, "stein", e->stein, RDK_AGAINST_STEIN, 0, 0, 0);
@@ -191,8 +193,10 @@ static void find_way(rdk_findings *f, const rdk_theory_point *p, size_t i)
                       .keys = p->keys,
                       .scale = way->name,
                       .sigma2 = way->variance};
-    double floor_ = way->variance > 0 ? 0 : 1e-9; /* a score that is 0 but for rounding */
-    hold(f, &at, "variance", e->variance, RDK_AGAINST_FORMULA, way->variance, floor_, 0);
+    /* No chance in it: 0, or one dimension, where LayerNorm or another norm leaves a sign. */
+    double floor_ = 1e-9 * fmax(way->variance, 1);
+    rdk_estimate variance = rdk_theory_variance(p, i);
+    hold(f, &at, "variance", variance, RDK_AGAINST_FORMULA, way->variance, floor_, 0);
     if (way->scale.qk_norm == RDK_QK_OFF)
         hold(f, &at, "stein", e->stein, RDK_AGAINST_STEIN, 0, 0, 0);
     note_row(f, &at, e);

@@ -71,6 +71,13 @@ const rdk_theory_point *rdk_theory_at(const rdk_theory_results *r, size_t keys, 
     return &r->point[keys * r->options->d_k.n + d_k];
 }
 
+rdk_estimate rdk_theory_variance(const rdk_theory_point *p, size_t way)
+{
+    const rdk_row_estimates *e = &p->e[way];
+    return (rdk_estimate){e->variance.mean,
+                          rdk_dot_variance_error(&p->way[way].scale, p->d_k, p->keys, e->samples)};
+}
+
 static bool measure_point(rdk_theory_point *p, const rdk_theory_options *o, uint64_t keys,
                           uint64_t d_k, rdk_status *s)
 {
@@ -154,7 +161,7 @@ rdk_slope rdk_theory_slope(const rdk_theory_results *r, size_t keys, size_t way)
     for (size_t j = 0; j < r->options->d_k.n; j++) wide += r->options->d_k.at[j] >= WIDE;
     for (size_t j = 0; j < r->options->d_k.n; j++) {
         const rdk_theory_point *p = rdk_theory_at(r, keys, j);
-        rdk_estimate v = p->e[way].variance;
+        rdk_estimate v = rdk_theory_variance(p, way);
         double formula = p->way[way].variance;
         if (wide >= ENOUGH && p->d_k < WIDE) continue;
         if (!(formula > 0) || !(v.mean > 0) || !(v.se > 0)) continue;

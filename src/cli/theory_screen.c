@@ -21,7 +21,7 @@ static void print_scores(FILE *out, const rdk_theory_point *p)
     fprintf(out, "   %-7s %-28s %10s %9s %10s %6s\n", "scale", "score s", "Var(s)", "s.e.",
             "predicted", "z");
     for (size_t i = 0; i < p->n_ways; i++) {
-        rdk_estimate v = p->e[i].variance;
+        rdk_estimate v = rdk_theory_variance(p, i);
         const rdk_way *way = &p->way[i];
         fprintf(out, "   %-7s %-28s %10.5g %9.2g %10.5g %+6.1f\n", way->name, way->formula, v.mean,
                 v.se, way->variance, rdk_theory_z(v.mean, v.se, way->variance));
@@ -31,7 +31,8 @@ static void print_scores(FILE *out, const rdk_theory_point *p)
     fprintf(out,
             "   predicted  c^2 d_k; %s after LayerNorm, whose vectors have one dimension less\n",
             "c^2 d_k^2 / (d_k - 1)");
-    fprintf(out, "   z          distance from the prediction in standard errors (s.e.)\n");
+    fprintf(out,
+            "   z          distance from the prediction in standard errors (s.e., by formula)\n");
     fprintf(out, "              (one draw of q and k for all of them, so that z is shared)\n");
     fprintf(out, "   dmodel     here d_model = %zu; rms and l2 are two more kinds of QK-norm\n",
             p->d_model);

@@ -34,6 +34,16 @@ double rdk_dot_variance(const rdk_dot_scale *s, size_t d_k)
     }
 }
 
+double rdk_dot_variance_error(const rdk_dot_scale *s, size_t d_k, size_t n, size_t samples)
+{
+    double d = (double)d_k, m = (double)n, v = rdk_dot_variance(s, d_k);
+    double dimensions = s->qk_norm == RDK_QK_LAYER ? d - 1 : d;
+    double kurtosis = 3 * dimensions / (dimensions + 2);
+    double one = v * v * (kurtosis - (m - 3) / (m - 1)) / m;
+    if (s->qk_norm == RDK_QK_OFF) one = 2 * pow(s->c, 4) * d * (1 + (d + 2) / (m - 1));
+    return sqrt(fmax(one, 0) / (double)samples);
+}
+
 /* ---- vectors --------------------------------------------------------------------------------- */
 
 /* Sums over one vector, and its product with the query. */
