@@ -31,8 +31,8 @@ static void print_scores(FILE *out, const rdk_theory_point *p)
     fprintf(out,
             "   predicted  c^2 d_k; %s after LayerNorm, whose vectors have one dimension less\n",
             "c^2 d_k^2 / (d_k - 1)");
-    fprintf(out,
-            "   z          distance from the prediction in standard errors (s.e., by formula)\n");
+    fprintf(out, "   z          distance from the prediction in standard errors (s.e., as they "
+                 "should be)\n");
     fprintf(out, "              (one draw of q and k for all of them, so that z is shared)\n");
     fprintf(out, "   dmodel     here d_model = %zu; rms and l2 are two more kinds of QK-norm\n",
             p->d_model);

@@ -121,11 +121,11 @@ static void about_sqrt(FILE *out, const rdk_theory_point *p)
     const rdk_row_estimates *e;
     if (!way_called(p, "sqrt", &e)) return;
     say(out,
-        "sqrt: divided by the standard deviation of q.k, the scores have variance %.3g at every "
-        "d_k, "
-        "and no other power of d_k does that. H/ln n is %.3f: %s. %.1f %% of the rows are "
-        "saturated; "
-        "the middle row keeps tr J = %.3f.",
+        "sqrt: divided by the standard deviation of q.k, the scores have variance %.3g; by the "
+        "formula "
+        "it is 1 at every d_k, and no other power of d_k does that. H/ln n is %.3f: %s. %.1f %% of "
+        "the "
+        "rows are saturated; the middle row keeps tr J = %.3f.",
         e->variance.mean, e->entropy_norm.mean, state(e->entropy_norm.mean), 100 * e->sat99.mean,
         e->trace_median.mean);
 }

@@ -227,6 +227,32 @@ START_TEST(help_man_and_completion_know_the_verb)
 }
 END_TEST
 
+/* ---- the page -------------------------------------------------------------------------------- */
+
+/* Every table line of docs/theory.md (it stands seven columns in) begins a line of the two commands
+ * that the page names. */
+START_TEST(the_page_shows_what_is_measured)
+{
+    enum { OF_PAGE = 4, OF_TABLE = 3, TABLE_LINES = 60 };
+    char *dir = program_directory(), *page = program_file("docs", "theory.md", NULL);
+    program_run one = train_and_read(dir, PLAIN, NULL, 0);
+    program_run two = train_and_read(dir, PLAIN, WITH("--d-k", "1..4096"), 0);
+    int lines = 0;
+    for (char *at = page, *end; (end = strchr(at, '\n')); at = end + 1) {
+        char line[PROGRAM_PATH];
+        if (strspn(at, " ") < OF_PAGE + OF_TABLE) continue;
+        snprintf(line, sizeof line, "\n%.*s", (int)(end - at) - OF_PAGE, at + OF_PAGE);
+        ck_assert_msg(strstr(one.out, line) || strstr(two.out, line), "not measured:%s", line);
+        lines++;
+    }
+    ck_assert_int_ge(lines, TABLE_LINES);
+    program_free(&one);
+    program_free(&two);
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* ---- what is off ----------------------------------------------------------------------------- */
 
 /* One estimate moved by ten of its errors: exactly its checks are off. */
@@ -260,5 +286,6 @@ RDK_TEST_MAIN("theory command", {
     ADD(same_bytes_in_a_file_and_for_any_threads);
     ADD_LOOP(screen, 4);
     ADD_LOOP(help_man_and_completion_know_the_verb, 5);
+    ADD(the_page_shows_what_is_measured);
     ADD(a_wrong_figure_is_off);
 })
