@@ -50,22 +50,22 @@ static void print_ends(FILE *out, double n)
     rdk_theory_figures(out, "(one key)", one);
 }
 
+static const char softmax_legend[] =
+    "\n"
+    "   H/ln n  entropy over its maximum: 1 where all keys count alike, 0 for one key\n"
+    "   p_max   the largest probability of a row, mean over rows\n"
+    "   sat90   share of rows with p_max above .90; sat99: above .99, saturated\n"
+    "   tr J    trace of the softmax Jacobian, sum p (1 - p): what passes a gradient\n"
+    "   median  tr J of the middle row; the mean is held up by rows that are near a tie\n"
+    "   |J|_F   Frobenius norm (rms): gain for an upstream gradient of independent entries\n";
+
 static void print_softmax(FILE *out, const rdk_theory_point *p)
 {
     fprintf(out, "\n2. The softmax over these scores, %zu keys.\n\n", p->keys);
     rdk_theory_heading(out, "scale");
     for (size_t i = 0; i < p->n_ways; i++) rdk_theory_estimates(out, p->way[i].name, &p->e[i]);
     print_ends(out, (double)p->keys);
-    fprintf(out,
-            "\n"
-            "   H/ln n  entropy over its maximum: 1 where all keys count alike, 0 for one key\n"
-            "   p_max   the largest probability of a row, mean over rows\n"
-            "   sat90   share of rows with p_max above .90; sat99: above .99, saturated\n"
-            "   tr J    trace of the softmax Jacobian, sum p (1 - p): what passes a gradient\n"
-            "   median  tr J of the middle row; the mean is held up by rows that are near a "
-            "tie\n"
-            "   |J|_F   Frobenius norm (rms): gain for an upstream gradient of independent "
-            "entries\n");
+    fputs(softmax_legend, out);
 }
 
 /* ---- 1 and 2 over several d_k ---------------------------------------------------------------- */

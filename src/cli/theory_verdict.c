@@ -107,11 +107,10 @@ static void about_none(FILE *out, const rdk_theory_point *p)
     if (!way_called(p, "none", &e)) return;
     double n = (double)p->keys;
     say(out,
-        "none: undivided, the scores have variance %.4g at d_k = %zu. H/ln n is %.3f: %s. %.1f %% "
-        "of "
-        "the rows put more than .99 on one key; of the tr J = %.3f that even weights have, the "
-        "middle "
-        "row keeps %.3g. The smooth range ends near variance 2 ln n = %.1f, so near d_k = %.0f.",
+        "none: undivided, the scores have variance %.4g at d_k = %zu. H/ln n is %.3f: %s. %.1f "
+        "%% of the rows put more than .99 on one key; of the tr J = %.3f that even weights have, "
+        "the middle row keeps %.3g. The smooth range ends near variance 2 ln n = %.1f, so near "
+        "d_k = %.0f.",
         e->variance.mean, p->d_k, e->entropy_norm.mean, state(e->entropy_norm.mean),
         100 * e->sat99.mean, 1 - 1 / n, e->trace_median.mean, 2 * log(n), 2 * log(n));
 }
@@ -122,10 +121,8 @@ static void about_sqrt(FILE *out, const rdk_theory_point *p)
     if (!way_called(p, "sqrt", &e)) return;
     say(out,
         "sqrt: divided by the standard deviation of q.k, the scores have variance %.3g; by the "
-        "formula "
-        "it is 1 at every d_k, and no other power of d_k does that. H/ln n is %.3f: %s. %.1f %% of "
-        "the "
-        "rows are saturated; the middle row keeps tr J = %.3f.",
+        "formula it is 1 at every d_k, and no other power of d_k does that. H/ln n is %.3f: %s. "
+        "%.1f %% of the rows are saturated; the middle row keeps tr J = %.3f.",
         e->variance.mean, e->entropy_norm.mean, state(e->entropy_norm.mean), 100 * e->sat99.mean,
         e->trace_median.mean);
 }
@@ -135,11 +132,9 @@ static void about_dk(FILE *out, const rdk_theory_point *p)
     const rdk_row_estimates *e;
     if (!way_called(p, "dk", &e)) return;
     say(out,
-        "Not d_k: that is the variance of q.k, not its standard deviation. Variance %.3g is left, "
-        "and "
-        "the wider the head the less. H/ln n is %.4f: %s. Nothing is saturated, but W_Q and W_K "
-        "must "
-        "grow before keys are told apart.",
+        "Not d_k: that is the variance of q.k, not its standard deviation. Variance %.3g is "
+        "left, and the wider the head the less. H/ln n is %.4f: %s. Nothing is saturated, but "
+        "W_Q and W_K must grow before keys are told apart.",
         e->variance.mean, e->entropy_norm.mean, state(e->entropy_norm.mean));
 }
 
@@ -149,8 +144,7 @@ static void about_d_model(FILE *out, const rdk_theory_point *p)
     if (!way_called(p, "dmodel", &e)) return;
     say(out,
         "Not sqrt(d_model): a score sums d_k products, not d_model. With d_model = %zu the "
-        "variance "
-        "is %.3g, which is d_k / d_model.",
+        "variance is %.3g, which is d_k / d_model.",
         p->d_model, e->variance.mean);
 }
 
@@ -160,8 +154,7 @@ static void about_norm(FILE *out, const rdk_theory_point *p)
     if (!way_called(p, "qknorm", &e) || p->d_k == 1) return;
     say(out,
         "qknorm: variance %.3g, about as sqrt; and it stays so where W_Q and W_K grow, since the "
-        "norm "
-        "takes their size out.",
+        "norm takes their size out.",
         e->variance.mean);
 }
 
@@ -217,10 +210,9 @@ void rdk_theory_verdict(FILE *out, const rdk_theory_results *r)
     say(out, "All this is about the start, with independent entries of variance 1. Whether a model "
              "then learns is another question: train it.");
     fprintf(out,
-            "\nnext:\n"
-            "   %s theory --d-k 1..4096         the slopes in d_k\n"
-            "   %s theory --keys 8,64,256       the same with fewer and more keys\n"
-            "   %s theory --format csv          every figure, its error and its check\n"
-            "   %s --scale none                 a model that starts so; then --scale sqrt\n",
+            "\nnext:\n   %s theory --d-k 1..4096         the slopes in d_k\n   %s theory --keys "
+            "8,64,256       the same with fewer and more keys\n   %s theory --format "
+            "csv          every figure, its error and its check\n   %s --scale "
+            "none                 a model that starts so; then --scale sqrt\n",
             command, command, command, command);
 }
