@@ -22,6 +22,8 @@ rdk_row_figures rdk_row_measure(const rdk_attention_row *row);
 /* The streaming sums of one row from its scores directly (two passes, double): the plain reference
  * beside the streaming kernel. The first of equal maxima is the one kept out. n >= 0. */
 rdk_attention_row rdk_row_from_scores(const double *scores, size_t n);
+/* Its figures in double throughout. n >= 1. */
+rdk_row_figures rdk_row_of_scores(const double *scores, size_t n);
 
 /* ---- one head -------------------------------------------------------------------------------- */
 
@@ -94,5 +96,109 @@ rdk_theory rdk_theory_rows(size_t n, double sigma2, size_t samples, uint64_t see
  * not, by the rules of rdk_head_figures. Deterministic. Standard error of entropy_norm at most
  * 0.0028; score_std is exact. Costs 20 to 30 ms of one core up to len 256, 100 ms at 1024. */
 rdk_theory rdk_theory_sequence(size_t len, bool causal, double sigma2);
+
+/* ---- the variance argument, measured --------------------------------------------------------- */
+
+/* A mean over independent samples, and its standard error. */
+typedef struct rdk_estimate {
+    double mean, se;
+} rdk_estimate;
+
+/* Over samples of one row each, or of one causal sequence each (then averaged over its rows by the
+ * rules of rdk_head_figures first). NAN where a figure has no meaning. */
+typedef struct rdk_row_estimates {
+    rdk_estimate variance; /* of a row's scores, over n - 1: expected sigma2. Causal: NAN */
+    rdk_estimate entropy, entropy_norm, p_max, sat90, sat99;
+    rdk_estimate p_max_all;                 /* p_max of all rows, however short */
+    rdk_estimate trace, trace_median, frob; /* tr J: mean and median over samples; ||J||_F: rms */
+    /* sigma2 tr J - sum p s. Expected 0 for every n and sigma2 where the scores of a row are iid
+     * N(0, sigma2): Stein's lemma, E[s_j p_j] = sigma2 E[dp_j/ds_j], summed over j */
+    rdk_estimate stein;
+    size_t samples;
+} rdk_row_estimates;
+
+/* Rows (or causal sequences) of n iid N(0, sigma2) scores, from (seed, RDK_FOR_THEORY); the numbers
+ * of rdk_theory_rows. n, samples >= 1. Fails only for want of memory, 8 bytes a sample. */
+bool rdk_theory_gaussian(size_t n, bool causal, double sigma2, size_t samples, uint64_t seed,
+                         rdk_row_estimates *e, rdk_status *s);
+
+/* A way to score a query and a key: s = c q.k, with q and k normalised first or not. gain: of
+ * QK-norm, on q and on k (layer, rms) or once (l2). */
+typedef struct rdk_dot_scale {
+    double c, gain;
+    rdk_qk_norm qk_norm;
+} rdk_dot_scale;
+/* As the policy has it at the start of a run with --init unit; gain 1, or sqrt(d_k) for l2. */
+rdk_dot_scale rdk_dot_scale_of(const rdk_scaling *policy, size_t d_k, size_t d_model);
+/* Var(s) for q and k of d_k iid N(0, 1) entries, exactly:
+ *     c^2 d_k                    no norm
+ *     c^2 g^2 / d_k              l2
+ *     c^2 g^4 d_k                rms
+ *     c^2 g^4 d_k^2 / (d_k - 1)  layer: centred vectors have one dimension less; 0 for d_k = 1 */
+double rdk_dot_variance(const rdk_dot_scale *s, size_t d_k);
+/* The standard error of such a row variance (over n - 1, n >= 2) averaged over `samples` queries,
+ * exactly. That of a sample is, with v the variance and k the kurtosis of its scores,
+ *     2 c^4 d_k (1 + (d_k + 2) / (n - 1))    no norm: given q the scores are N(0, c^2 |q|^2)
+ *     v^2 (k - (n - 3) / (n - 1)) / n        after a norm: a cosine in D dimensions, k = 3 D / (D +
+ * 2) with D = d_k, or d_k - 1 for layer. Better than the measured one for a check: with few samples
+ * of a skew distribution a low mean has a low measured error as well. */
+double rdk_dot_variance_error(const rdk_dot_scale *s, size_t d_k, size_t n, size_t samples);
+/* Draws q and n keys of d_k iid N(0, 1) entries `samples` times and scores the same vectors in
+ * every way: e [n_scales], n_scales <= 31; before: q.k itself. A row's sigma2 is c^2 |q|^2 in the
+ * identity; after a norm the scores are not Gaussian and stein is NAN. Cost: samples * n * d_k
+ * numbers. 1 <= d_k, n <= 65536; memory 8 bytes a sample and way. */
+bool rdk_theory_dot(const rdk_dot_scale *scales, size_t n_scales, size_t d_k, size_t n,
+                    size_t samples, uint64_t seed, rdk_row_estimates *before, rdk_row_estimates *e,
+                    rdk_status *s);
+
+/* ---- closed forms ---------------------------------------------------------------------------- */
+
+/* g_n = E[max of n iid N(0, 1)] = n (n-1) int phi^2 Phi^(n-2), the density at 0 of the gap between
+ * the two largest: 0.5642 (2), 1.4236 (8), 2.3437 (64). By quadrature, 1e-9. */
+double rdk_theory_gap_density(size_t n);
+/* E[H] and E[tr J] of a row of n iid N(0, sigma2) scores, by quadrature and without a random
+ * number: E[ln Z] = int (exp(-e^u) - phi(u)^n) du,   E[sum p^2] = n int psi(u) phi(u)^(n-1) du,
+ *     phi(u) = E exp(-e^(u+s)),   psi(u) = E[e^(2(u+s)) exp(-e^(u+s))],
+ *     E[H] = E[ln Z] - sigma2 E[tr J]   (Stein). */
+typedef struct rdk_expectation {
+    double entropy, trace;
+} rdk_expectation;
+rdk_expectation rdk_theory_exact(size_t n, double sigma2);
+/* E[||J||_F^2] = g_n / (3 sigma), for large sigma: 2 % from sigma2 = 65536 on, 14 % off at 256. */
+double rdk_theory_frob2_large(size_t n, double sigma2);
+
+/* An approximation of E[H] (nats) and E[tr J], each with its range; in it the relative error
+ * against the exact value is at most `error`. "small" keeps that even for ln n - E[H], which is
+ * nearly 0. */
+typedef struct rdk_closed_form {
+    const char *name;    /* "small" */
+    const char *formula; /* in one line */
+    const char *range;   /* where it holds, in words */
+    double error;
+    bool (*entropy_holds)(size_t n, double sigma2);
+    bool (*trace_holds)(size_t n, double sigma2);
+    double (*entropy)(size_t n, double sigma2);
+    double (*trace)(size_t n, double sigma2);
+} rdk_closed_form;
+size_t rdk_closed_form_count(void);
+const rdk_closed_form *rdk_closed_form_at(size_t i);
+
+/* ---- reference figures ----------------------------------------------------------------------- */
+
+/* Monte Carlo by another program with other random numbers (numpy's PCG64, float64), to the digits
+ * printed: what this library's own is held against. */
+typedef struct rdk_reference {
+    size_t n;
+    double sigma2, rows; /* rows behind each figure; NAN figures are not known */
+    double entropy, entropy_norm, p_max, trace, trace_median, frob, sat90, sat99;
+} rdk_reference;
+/* Rows of n iid N(0, sigma2) scores: n = 8, 32, 64, 128, 256, sigma2 = 1/64, 1/16, 1, 16, 64, 256.
+ * Causal sequences of n: entropy, entropy_norm, trace and p_max over all rows. NULL where there is
+ * none. */
+const rdk_reference *rdk_reference_rows(size_t n, double sigma2);
+const rdk_reference *rdk_reference_causal(size_t n, double sigma2);
+/* 64 keys, q and k ~ N(0, I): d_k = 4, 16, 64, 256; scale: "none", "sqrt", "dk", "rms", "l2".
+ * entropy_norm, trace and p_max. */
+const rdk_reference *rdk_reference_dot(size_t d_k, size_t n, const char *scale);
 
 #endif

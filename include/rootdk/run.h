@@ -39,6 +39,7 @@ typedef enum {
     RDK_OPT_CHOICE, /* one of choices */
     RDK_OPT_NAME,   /* one of name_at(0 .. name_count() - 1); a number too where low < high */
     RDK_OPT_TEXT,   /* a path; empty: none */
+    RDK_OPT_LIST,   /* whole numbers, each once: "4,64,256"; "1..4096" is the powers of two there */
 } rdk_option_type;
 typedef enum {
     RDK_OPT_DEFINES, /* decides the bits of the weights: stored in checkpoints, fixed on resume */
@@ -59,7 +60,7 @@ typedef struct rdk_option {
     const char *group; /* heading in --help */
     rdk_option_type type;
     rdk_option_scope scope;
-    size_t offset, size;        /* of the field in rdk_config */
+    size_t offset, size;        /* of the field in the struct that the table is about */
     const char *initial;        /* default, as text */
     double low, high;           /* range of a number, both included */
     const char *const *choices; /* NULL-terminated, in the order of the enum */
@@ -72,6 +73,13 @@ typedef struct rdk_option {
     const char *(*name_at)(size_t i);
 } rdk_option;
 
+/* The field of an RDK_OPT_LIST, in the order given. */
+enum { RDK_LIST_ROOM = 32 };
+typedef struct rdk_uint_list {
+    size_t n;
+    uint64_t at[RDK_LIST_ROOM];
+} rdk_uint_list;
+
 size_t rdk_option_count(void);
 const rdk_option *rdk_option_at(size_t i);
 const rdk_option *rdk_option_find(const char *name); /* exact; NULL where there is none */
@@ -79,9 +87,10 @@ const rdk_option *rdk_option_find(const char *name); /* exact; NULL where there 
  * trainers call it ("batch-size"). NULL where nothing is near. */
 const rdk_option *rdk_option_nearest(const char *name);
 /* A validated assignment; on failure (RDK_EVALUE: option, value, allowed range or names, the
- * nearest name) nothing is changed. */
-bool rdk_option_set(rdk_config *c, const rdk_option *o, const char *value, rdk_status *s);
-void rdk_option_text(const rdk_config *c, const rdk_option *o, rdk_text *out);
+ * nearest name) nothing is changed. fields: the struct that o's table is about, for the rows here
+ * an rdk_config. */
+bool rdk_option_set(void *fields, const rdk_option *o, const char *value, rdk_status *s);
+void rdk_option_text(const void *fields, const rdk_option *o, rdk_text *out);
 /* What may be given, for messages and help: "a whole number from 1 to 1000, or auto". */
 enum { RDK_RANGE_TEXT = 200 };
 char *rdk_option_range(const rdk_option *o, char buf[RDK_RANGE_TEXT]);

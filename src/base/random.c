@@ -75,16 +75,34 @@ uint64_t rdk_draw_below(rdk_draws *d, uint64_t n)
     return x % n;
 }
 
-double rdk_draw_uniform(rdk_draws *d)
+/* The middle of one of 2^52 equal cells: neither 0 nor 1, and exact. */
+static double uniform_of(uint64_t bits)
 {
     static const double unit = 1.0 / 9007199254740992.0; /* 2^-53 */
-    /* The middle of one of 2^52 equal cells: neither 0 nor 1, and exact. */
-    return (double)((draw_u64(d) >> 12) * 2 + 1) * unit;
+    return (double)((bits >> 12) * 2 + 1) * unit;
 }
+
+double rdk_draw_uniform(rdk_draws *d)
+{
+    return uniform_of(draw_u64(d));
+}
+
+static const double two_pi = 6.283185307179586476925;
 
 double rdk_draw_normal(rdk_draws *d)
 {
-    static const double two_pi = 6.283185307179586476925;
     double radius = sqrt(-2.0 * log(rdk_draw_uniform(d)));
     return radius * cos(two_pi * rdk_draw_uniform(d));
+}
+
+void rdk_random_normals(rdk_stream s, uint64_t index, uint32_t first, double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += 2) {
+        uint32_t w[WORDS];
+        rdk_random_block(s, index, first + (uint32_t)(i / 2), w);
+        double radius = sqrt(-2.0 * log(uniform_of(w[0] | (uint64_t)w[1] << 32)));
+        double angle = two_pi * uniform_of(w[2] | (uint64_t)w[3] << 32);
+        x[i] = radius * cos(angle);
+        if (i + 1 < n) x[i + 1] = radius * sin(angle);
+    }
 }

@@ -55,6 +55,12 @@ static rdk_row_sums sums_without(const double *scores, size_t n, size_t top)
     return s;
 }
 
+rdk_row_figures rdk_row_of_scores(const double *scores, size_t n)
+{
+    rdk_row_sums s = sums_without(scores, n, largest(scores, n));
+    return rdk_row_figures_of(&s);
+}
+
 static double mean_of(const double *scores, size_t n)
 {
     double sum = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How an option's row reads a value into its field of rdk_config, and writes it as text again.
+ * How an option's row reads a value into its field, and writes it as text again.
  *
  * Invariant: a text is taken whole or not at all, and rdk_option_text gives a text that
  * rdk_option_set reads back to the same value.
@@ -53,7 +53,7 @@ static void append_bound(char buf[RDK_RANGE_TEXT], const rdk_option *o, double x
 {
     static const double two_to_64 = 18446744073709551616.0;
     char number[RDK_NUMBER_TEXT];
-    if (o->type != RDK_OPT_UINT) {
+    if (o->type != RDK_OPT_UINT && o->type != RDK_OPT_LIST) {
         append(buf, rdk_text_double(x, number));
     } else if (x >= two_to_64) {
         append(buf, "18446744073709551615");
@@ -65,7 +65,8 @@ static void append_bound(char buf[RDK_RANGE_TEXT], const rdk_option *o, double x
 
 static void append_interval(char buf[RDK_RANGE_TEXT], const rdk_option *o)
 {
-    append(buf, o->type == RDK_OPT_UINT ? "a whole number from " : "a number from ");
+    bool whole = o->type == RDK_OPT_UINT || o->type == RDK_OPT_LIST;
+    append(buf, whole ? "a whole number from " : "a number from ");
     append_bound(buf, o, o->low);
     append(buf, " to ");
     append_bound(buf, o, o->high);
@@ -86,6 +87,10 @@ char *rdk_option_range(const rdk_option *o, char buf[RDK_RANGE_TEXT])
 {
     buf[0] = '\0';
     switch (o->type) {
+    case RDK_OPT_LIST:
+        append(buf, "a list A,B,.. or A..B (the powers of two there), each ");
+        append_interval(buf, o);
+        break;
     case RDK_OPT_UINT:
     case RDK_OPT_REAL:
         append_interval(buf, o);
@@ -128,22 +133,22 @@ static bool refuse(const rdk_option *o, const char *value, rdk_status *s)
 
 /* ---- the field ------------------------------------------------------------------------------- */
 
-static void *field_of(rdk_config *c, const rdk_option *o)
+static void *field_of(void *fields, const rdk_option *o)
 {
-    return (char *)c + o->offset;
+    return (char *)fields + o->offset;
 }
 
-static void store_uint(rdk_config *c, const rdk_option *o, uint64_t x)
+static void store_uint(void *fields, const rdk_option *o, uint64_t x)
 {
     uint32_t narrow = (uint32_t)x;
-    memcpy(field_of(c, o), o->size == sizeof x ? (void *)&x : (void *)&narrow, o->size);
+    memcpy(field_of(fields, o), o->size == sizeof x ? (void *)&x : (void *)&narrow, o->size);
 }
 
-static uint64_t load_uint(const rdk_config *c, const rdk_option *o)
+static uint64_t load_uint(const void *fields, const rdk_option *o)
 {
     uint64_t wide;
     uint32_t narrow;
-    const char *field = (const char *)c + o->offset;
+    const char *field = (const char *)fields + o->offset;
     if (o->size == sizeof wide) {
         memcpy(&wide, field, sizeof wide);
         return wide;
@@ -152,10 +157,10 @@ static uint64_t load_uint(const rdk_config *c, const rdk_option *o)
     return narrow;
 }
 
-static void store_text(rdk_config *c, const rdk_option *o, const char *text)
+static void store_text(void *fields, const rdk_option *o, const char *text)
 {
-    memset(field_of(c, o), 0, o->size);
-    memcpy(field_of(c, o), text, strlen(text));
+    memset(field_of(fields, o), 0, o->size);
+    memcpy(field_of(fields, o), text, strlen(text));
 }
 
 /* ---- one setter a type ----------------------------------------------------------------------- */
@@ -172,11 +177,11 @@ static bool parse_whole(const char *value, uint64_t *x)
     return true;
 }
 
-static bool set_uint(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_uint(void *fields, const rdk_option *o, const char *value)
 {
     uint64_t x;
     if (!parse_whole(value, &x) || (double)x < o->low || (double)x > o->high) return false;
-    store_uint(c, o, x);
+    store_uint(fields, o, x);
     return true;
 }
 
@@ -187,58 +192,112 @@ static bool parse_real(const rdk_option *o, const char *value, double *x)
     return true;
 }
 
-static bool set_real(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_real(void *fields, const rdk_option *o, const char *value)
 {
     double x;
     if (!parse_real(o, value, &x)) return false;
-    memcpy(field_of(c, o), &x, sizeof x);
+    memcpy(field_of(fields, o), &x, sizeof x);
     return true;
 }
 
-static bool set_bool(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_bool(void *fields, const rdk_option *o, const char *value)
 {
     bool on = !strcmp(value, "on");
     if (!on && strcmp(value, "off") != 0) return false;
-    memcpy(field_of(c, o), &on, sizeof on);
+    memcpy(field_of(fields, o), &on, sizeof on);
     return true;
 }
 
-static bool set_choice(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_choice(void *fields, const rdk_option *o, const char *value)
 {
     for (int i = 0; o->choices[i]; i++) {
         if (strcmp(o->choices[i], value) != 0) continue;
-        memcpy(field_of(c, o), &i, sizeof i);
+        memcpy(field_of(fields, o), &i, sizeof i);
         return true;
     }
     return false;
 }
 
 /* A number is kept in its shortest form, so that 0.50 and .5 are one value. */
-static bool set_name(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_name(void *fields, const rdk_option *o, const char *value)
 {
     const char *names[MOST_NAMES];
     size_t n = names_of(o, names);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(names[i], value) != 0) continue;
         if (strlen(value) >= o->size) return false;
-        store_text(c, o, value);
+        store_text(fields, o, value);
         return true;
     }
     double x;
     char number[RDK_NUMBER_TEXT];
     if (!(o->low < o->high) || !parse_real(o, value, &x)) return false;
-    store_text(c, o, rdk_text_double(x, number));
+    store_text(fields, o, rdk_text_double(x, number));
     return true;
 }
 
-static bool set_text(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_text(void *fields, const rdk_option *o, const char *value)
 {
     if (strlen(value) >= o->size) return false;
     for (const char *p = value; *p; p++) {
         if (is_control(*p)) return false;
     }
-    store_text(c, o, value);
+    store_text(fields, o, value);
     return true;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static bool list_add(rdk_uint_list *list, const rdk_option *o, uint64_t x)
+{
+    if ((double)x < o->low || (double)x > o->high || list->n == RDK_LIST_ROOM) return false;
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->at[i] == x) return false;
+    }
+    list->at[list->n++] = x;
+    return true;
+}
+
+/* "4096", or "1..4096": there must be a power of two. */
+static bool list_add_item(rdk_uint_list *list, const rdk_option *o, char *item)
+{
+    uint64_t from, to;
+    size_t before = list->n;
+    char *dots = strstr(item, "..");
+    if (!dots) return parse_whole(item, &from) && list_add(list, o, from);
+    *dots = '\0';
+    if (!parse_whole(item, &from) || !parse_whole(dots + 2, &to)) return false;
+    if (from > to || (double)from < o->low || (double)to > o->high) return false;
+    for (uint64_t x = 1; x <= to; x *= 2) {
+        if (x >= from && !list_add(list, o, x)) return false;
+        if (x > to / 2) break; /* the next would not fit */
+    }
+    return list->n > before;
+}
+
+static bool set_list(void *fields, const rdk_option *o, const char *value)
+{
+    rdk_uint_list list = {0};
+    for (const char *p = value;; p++) {
+        char item[2 * RDK_NUMBER_TEXT];
+        size_t n = strcspn(p, ",");
+        if (n >= sizeof item) return false;
+        memcpy(item, p, n);
+        item[n] = '\0';
+        if (!list_add_item(&list, o, item)) return false;
+        p += n;
+        if (!*p) break;
+    }
+    memcpy(field_of(fields, o), &list, sizeof list);
+    return true;
+}
+
+static void list_text(const void *fields, const rdk_option *o, rdk_text *out)
+{
+    rdk_uint_list list;
+    memcpy(&list, (const char *)fields + o->offset, sizeof list);
+    for (size_t i = 0; i < list.n; i++)
+        rdk_text_add(out, "%s%llu", i ? "," : "", (unsigned long long)list.at[i]);
 }
 
 /* The number that stands for "auto": 0, or, where that is a value like others, the largest. */
@@ -247,43 +306,46 @@ static uint64_t auto_uint(const rdk_option *o)
     return o->low > 0 ? 0 : RDK_BY_RULE;
 }
 
-static void set_auto(rdk_config *c, const rdk_option *o)
+static void set_auto(void *fields, const rdk_option *o)
 {
     const int none = -1;
     if (o->type == RDK_OPT_CHOICE) {
-        memcpy(field_of(c, o), &none, sizeof none);
+        memcpy(field_of(fields, o), &none, sizeof none);
     } else if (o->type == RDK_OPT_UINT) {
-        store_uint(c, o, auto_uint(o));
+        store_uint(fields, o, auto_uint(o));
     } else {
-        memset(field_of(c, o), 0, o->size);
+        memset(field_of(fields, o), 0, o->size);
     }
 }
 
-bool rdk_option_set(rdk_config *c, const rdk_option *o, const char *value, rdk_status *s)
+bool rdk_option_set(void *fields, const rdk_option *o, const char *value, rdk_status *s)
 {
     bool taken = false;
     if (o->auto_rule && !strcmp(by_rule, value)) {
-        set_auto(c, o);
+        set_auto(fields, o);
         return true;
     }
     switch (o->type) {
     case RDK_OPT_UINT:
-        taken = set_uint(c, o, value);
+        taken = set_uint(fields, o, value);
         break;
     case RDK_OPT_REAL:
-        taken = set_real(c, o, value);
+        taken = set_real(fields, o, value);
         break;
     case RDK_OPT_BOOL:
-        taken = set_bool(c, o, value);
+        taken = set_bool(fields, o, value);
         break;
     case RDK_OPT_CHOICE:
-        taken = set_choice(c, o, value);
+        taken = set_choice(fields, o, value);
         break;
     case RDK_OPT_NAME:
-        taken = set_name(c, o, value);
+        taken = set_name(fields, o, value);
         break;
     case RDK_OPT_TEXT:
-        taken = set_text(c, o, value);
+        taken = set_text(fields, o, value);
+        break;
+    case RDK_OPT_LIST:
+        taken = set_list(fields, o, value);
         break;
     }
     return taken || refuse(o, value, s);
@@ -291,17 +353,17 @@ bool rdk_option_set(rdk_config *c, const rdk_option *o, const char *value, rdk_s
 
 /* ---- as text --------------------------------------------------------------------------------- */
 
-static void real_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
+static void real_text(const void *fields, const rdk_option *o, rdk_text *out)
 {
     double x;
     char number[RDK_NUMBER_TEXT];
-    memcpy(&x, (const char *)c + o->offset, sizeof x);
+    memcpy(&x, (const char *)fields + o->offset, sizeof x);
     rdk_text_add(out, "%s", o->auto_rule && x == 0 ? by_rule : rdk_text_double(x, number));
 }
 
-static void uint_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
+static void uint_text(const void *fields, const rdk_option *o, rdk_text *out)
 {
-    uint64_t x = load_uint(c, o);
+    uint64_t x = load_uint(fields, o);
     if (o->auto_rule && x == auto_uint(o)) {
         rdk_text_add(out, "%s", by_rule);
     } else {
@@ -309,17 +371,17 @@ static void uint_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
     }
 }
 
-void rdk_option_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
+void rdk_option_text(const void *fields, const rdk_option *o, rdk_text *out)
 {
-    const char *field = (const char *)c + o->offset;
+    const char *field = (const char *)fields + o->offset;
     bool on;
     int choice;
     switch (o->type) {
     case RDK_OPT_UINT:
-        uint_text(c, o, out);
+        uint_text(fields, o, out);
         break;
     case RDK_OPT_REAL:
-        real_text(c, o, out);
+        real_text(fields, o, out);
         break;
     case RDK_OPT_BOOL:
         memcpy(&on, field, sizeof on);
@@ -332,6 +394,9 @@ void rdk_option_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
     case RDK_OPT_NAME:
     case RDK_OPT_TEXT:
         rdk_text_add(out, "%s", field);
+        break;
+    case RDK_OPT_LIST:
+        list_text(fields, o, out);
         break;
     }
 }

@@ -11,46 +11,9 @@ static rdk_stream test_stream(uint64_t step)
 
 /* ---- tables: n iid N(0, sigma2) scores ------------------------------------------------------- */
 
-enum { LENGTHS = 4, VARIANCES = 6, SETTINGS = LENGTHS * VARIANCES };
-static const size_t lengths[LENGTHS] = {8, 32, 64, 128};
+enum { LENGTHS = 5, VARIANCES = 6, SETTINGS = LENGTHS * VARIANCES };
+static const size_t lengths[LENGTHS] = {8, 32, 64, 128, 256};
 static const double variances[VARIANCES] = {1. / 64, 1. / 16, 1, 16, 64, 256};
-static const double table_rows[LENGTHS] = {200000, 125000, 62500, 31250};
-
-static const double t_entropy[LENGTHS][VARIANCES] = {
-    {2.0726, 2.0524, 1.7223, .6448, .3147, .1525},
-    {3.4582, 3.4355, 3.0133, 1.0799, .4919, .2299},
-    {4.1512, 4.1281, 3.6845, 1.3101, .5775, .2647},
-    {4.8443, 4.8210, 4.3645, 1.5428, .6556, .2963}};
-static const double t_entropy_norm[LENGTHS][VARIANCES] = {
-    {.9967, .9870, .8282, .3101, .1514, .0733},
-    {.9978, .9913, .8695, .3116, .1419, .0663},
-    {.9981, .9926, .8859, .3150, .1389, .0637},
-    {.9984, .9936, .8995, .3180, .1351, .0611}};
-static const double t_p_max[LENGTHS][VARIANCES] = {{.1486, .1747, .3609, .7579, .8763, .9381},
-                                                   {.0402, .0512, .1644, .6432, .8182, .9093},
-                                                   {.0208, .0274, .1073, .5930, .7929, .8973},
-                                                   {.0107, .0146, .0687, .5483, .7707, .8859}};
-static const double t_trace[LENGTHS][VARIANCES] = {{.8733, .8681, .7679, .3360, .1757, .0887},
-                                                   {.9683, .9668, .9272, .4820, .2549, .1291},
-                                                   {.9841, .9834, .9612, .5423, .2891, .1463},
-                                                   {.9921, .9917, .9798, .5946, .3183, .1618}};
-static const double t_median_trace[LENGTHS][VARIANCES] = {{.873, .869, .79, .344, .0681, .0019},
-                                                          {.968, .967, .935, .534, .189, .0151},
-                                                          {.984, .983, .965, .605, .249, .027},
-                                                          {.992, .992, .981, .663, .298, .0399}};
-static const double t_frob[LENGTHS][VARIANCES] = {{.3320, .3356, .3668, .2982, .2277, .1667},
-                                                  {.1752, .1788, .2422, .3174, .2605, .1964},
-                                                  {.1249, .1277, .1846, .3174, .2708, .2067},
-                                                  {.0887, .0907, .1371, .3144, .2783, .2156}};
-static const double t_sat99[LENGTHS][VARIANCES] = {{0, 0, 0, .097, .377, .640},
-                                                   {0, 0, 0, .030, .236, .521},
-                                                   {0, 0, 0, .018, .195, .475},
-                                                   {0, 0, 0, .012, .162, .440}};
-static const double t_sat90[LENGTHS][VARIANCES] = {{0, 0, 0, .342, .632, .809},
-                                                   {0, 0, 0, .176, .495, .729},
-                                                   {0, 0, 0, .130, .440, .695},
-                                                   {0, 0, 0, .095, .399, .665}};
-
 enum { SAMPLES = 16000 };
 
 /* The table is a Monte Carlo as well, over `rows`: three standard errors of the difference, and
@@ -65,19 +28,41 @@ static void check_mean(const char *what, double got, double se, double want, dou
 
 START_TEST(tables)
 {
-    size_t i = _i / VARIANCES, k = _i % VARIANCES;
-    double rows = table_rows[i];
-    rdk_theory se, t = rdk_theory_rows(lengths[i], variances[k], SAMPLES, 0, &se);
-    check_mean("entropy", t.entropy, se.entropy, t_entropy[i][k], 1e-4, rows);
-    check_mean("entropy_norm", t.entropy_norm, se.entropy_norm, t_entropy_norm[i][k], 1e-4, rows);
-    check_mean("p_max", t.p_max, se.p_max, t_p_max[i][k], 1e-4, rows);
-    check_mean("trace", t.jacobian_trace, se.jacobian_trace, t_trace[i][k], 1e-4, rows);
-    check_mean("frob", t.jacobian_frob, se.jacobian_frob, t_frob[i][k], 1e-4, rows);
-    check_mean("sat90", t.sat90, se.sat90, t_sat90[i][k], 1e-3, rows);
-    check_mean("sat99", t.sat99, se.sat99, t_sat99[i][k], 1e-3, rows);
-    double std = sqrt((1 - 1 / (double)lengths[i]) * variances[k]);
+    size_t n = lengths[_i / VARIANCES];
+    double sigma2 = variances[_i % VARIANCES];
+    const rdk_reference *r = rdk_reference_rows(n, sigma2);
+    ck_assert_ptr_nonnull(r);
+    rdk_theory se, t = rdk_theory_rows(n, sigma2, SAMPLES, 0, &se);
+    check_mean("entropy", t.entropy, se.entropy, r->entropy, 1e-4, r->rows);
+    check_mean("entropy_norm", t.entropy_norm, se.entropy_norm, r->entropy_norm, 1e-4, r->rows);
+    check_mean("p_max", t.p_max, se.p_max, r->p_max, 1e-4, r->rows);
+    check_mean("trace", t.jacobian_trace, se.jacobian_trace, r->trace, 1e-4, r->rows);
+    check_mean("frob", t.jacobian_frob, se.jacobian_frob, r->frob, 1e-4, r->rows);
+    check_mean("sat90", t.sat90, se.sat90, r->sat90, 1e-3, r->rows);
+    check_mean("sat99", t.sat99, se.sat99, r->sat99, 1e-3, r->rows);
+    double std = sqrt((1 - 1 / (double)n) * sigma2);
     ck_assert_double_eq_tol(t.score_std, std, 3 * se.score_std);
     ck_assert(se.score_std > 0 && se.score_std < .01 * std);
+}
+END_TEST
+
+/* A few of them, typed from the printed tables: the data of reference.c are not moved. */
+START_TEST(reference_by_hand)
+{
+    const rdk_reference *r = rdk_reference_rows(64, 64);
+    ck_assert(r->entropy == .5775 && r->entropy_norm == .1389 && r->p_max == .7929);
+    ck_assert(r->trace == .2891 && r->trace_median == .249 && r->frob == .2708);
+    ck_assert(r->sat90 == .440 && r->sat99 == .195 && r->rows == 62500);
+    r = rdk_reference_rows(256, 1. / 16);
+    ck_assert(r->entropy == 5.5141 && r->p_max == .0077 && r->trace == .9958 && r->sat90 == 0);
+    r = rdk_reference_causal(64, 1);
+    ck_assert(r->entropy == 2.7808 && r->entropy_norm == .8614 && r->p_max == .2203);
+    r = rdk_reference_dot(256, 64, "l2");
+    ck_assert(r->entropy_norm == .935 && r->trace == .974 && r->p_max == .071);
+    ck_assert_ptr_null(rdk_reference_rows(65, 64));
+    ck_assert_ptr_null(rdk_reference_causal(32, 64));
+    ck_assert_ptr_null(rdk_reference_dot(64, 64, "dmodel"));
+    ck_assert_ptr_null(rdk_reference_dot(64, 32, "none"));
 }
 END_TEST
 
@@ -97,51 +82,98 @@ static void draw_scores(double *s, size_t n, double sigma, uint64_t step, size_t
 START_TEST(median_trace)
 {
     enum { ROWS = 6000 };
-    size_t i = _i / VARIANCES, k = _i % VARIANCES;
-    double trace[ROWS], s[128];
+    size_t n = lengths[_i / VARIANCES];
+    double sigma2 = variances[_i % VARIANCES], trace[ROWS], s[256];
+    const rdk_reference *want = rdk_reference_rows(n, sigma2);
     for (size_t r = 0; r < ROWS; r++) {
-        draw_scores(s, lengths[i], sqrt(variances[k]), (uint64_t)_i, r);
-        rdk_attention_row row = rdk_row_from_scores(s, lengths[i]);
-        trace[r] = rdk_row_measure(&row).jacobian_trace;
+        draw_scores(s, n, sqrt(sigma2), (uint64_t)_i, r);
+        trace[r] = rdk_row_of_scores(s, n).jacobian_trace;
     }
     qsort(trace, ROWS, sizeof *trace, ascending);
-    double want = t_median_trace[i][k], digit = want >= .1 ? 1e-3 : 1e-4;
-    size_t away = (size_t)(3 * .5 * sqrt(ROWS * (1 + ROWS / table_rows[i])));
-    ck_assert(trace[ROWS / 2 - away] - digit / 2 <= want);
-    ck_assert(trace[ROWS / 2 + away] + digit / 2 >= want);
+    double digit = want->trace_median >= .1 ? 1e-3 : 1e-4;
+    size_t away = (size_t)(3 * .5 * sqrt(ROWS * (1 + ROWS / want->rows)));
+    ck_assert(trace[ROWS / 2 - away] - digit / 2 <= want->trace_median);
+    ck_assert(trace[ROWS / 2 + away] + digit / 2 >= want->trace_median);
+}
+END_TEST
+
+/* ---- with standard errors -------------------------------------------------------------------- */
+
+/* The same numbers as rdk_theory_rows; median, identity and unbiased variance from the rows. */
+START_TEST(gaussian_by_hand)
+{
+    enum { N = 12, ROWS = 9 };
+    double trace[ROWS], s[N], stein = 0, variance = 0;
+    rdk_row_estimates e;
+    rdk_status status = {0};
+    ck_assert(rdk_theory_gaussian(N, false, 4, ROWS, 5, &e, &status));
+    rdk_theory se, t = rdk_theory_rows(N, 4, ROWS, 5, &se);
+    for (size_t r = 0; r < ROWS; r++) {
+        double z = 0, mean_score = 0, mean = 0, square = 0;
+        rdk_draws d = rdk_draws_at((rdk_stream){5, RDK_FOR_THEORY, N}, r);
+        for (size_t j = 0; j < N; j++) s[j] = 2 * rdk_draw_normal(&d);
+        for (size_t j = 0; j < N; j++) z += exp(s[j]);
+        for (size_t j = 0; j < N; j++) mean_score += exp(s[j]) / z * s[j];
+        for (size_t j = 0; j < N; j++) mean += s[j] / N;
+        for (size_t j = 0; j < N; j++) square += (s[j] - mean) * (s[j] - mean);
+        trace[r] = rdk_row_of_scores(s, N).jacobian_trace;
+        stein += (4 * trace[r] - mean_score) / ROWS;
+        variance += square / (N - 1) / ROWS;
+    }
+    qsort(trace, ROWS, sizeof *trace, ascending);
+    ck_assert_close(e.trace_median.mean, trace[ROWS / 2], 1e-12, 0);
+    ck_assert_close(e.trace_median.se, (trace[6] - trace[2]) / 2, 1e-12, 0);
+    ck_assert_close(e.stein.mean, stein, 1e-10, 1);
+    ck_assert_close(e.variance.mean, variance, 1e-12, 0);
+    ck_assert(e.entropy.mean == t.entropy && e.entropy.se == se.entropy);
+    ck_assert(e.frob.mean == t.jacobian_frob && e.frob.se == se.jacobian_frob);
+    ck_assert(e.sat99.mean == t.sat99 && e.p_max.se == se.p_max && e.samples == ROWS);
 }
 END_TEST
 
 /* ---- causal sequences: the table ------------------------------------------------------------- */
 
-typedef struct causal_row {
+static const struct {
     double sigma2;
     size_t len;
-    double entropy, entropy_norm, trace;
-} causal_row;
-
-static const causal_row causal_table[] = {
-    {1. / 64, 64, 3.1985, .9976, .9251},  {1. / 64, 128, 3.8707, .9979, .9571},
-    {1. / 64, 256, 4.5520, .9982, .9758}, {1. / 16, 64, 3.1770, .9904, .9228},
-    {1, 32, 2.1652, .8432, .7970},        {1, 64, 2.7808, .8614, .8726},
-    {1, 128, 3.4256, .8780, .9227},       {1, 256, 4.0888, .8923, .9543},
-    {16, 64, .9993, .3115, .4480},        {64, 64, .4579, .1446, .2380},
-    {64, 128, .5361, .1398, .2704},       {64, 256, .6176, .1366, .3024},
-    {256, 64, .2125, .0673, .1192},
-};
+} causal_table[] = {{1. / 64, 64}, {1. / 64, 128}, {1. / 64, 256}, {1. / 16, 64}, {1, 32},
+                    {1, 64},       {1, 128},       {1, 256},       {16, 64},      {64, 64},
+                    {64, 128},     {64, 256},      {256, 64}};
 
 START_TEST(causal_sequences)
 {
-    const causal_row *want = &causal_table[_i];
-    rdk_theory t = rdk_theory_sequence(want->len, true, want->sigma2);
-    double tolerance = want->sigma2 < 1 ? 2e-4 : 3 * .0028;
+    size_t len = causal_table[_i].len;
+    double sigma2 = causal_table[_i].sigma2;
+    const rdk_reference *want = rdk_reference_causal(len, sigma2);
+    rdk_theory t = rdk_theory_sequence(len, true, sigma2);
+    double tolerance = sigma2 < 1 ? 2e-4 : 3 * .0028;
     ck_assert_double_eq_tol(t.entropy_norm, want->entropy_norm, tolerance);
-    ck_assert_double_eq_tol(t.entropy, want->entropy, tolerance * log((double)want->len));
-    ck_assert_double_eq_tol(t.jacobian_trace, want->trace, want->sigma2 < 1 ? 2e-4 : .02);
+    ck_assert_double_eq_tol(t.entropy, want->entropy, tolerance * log((double)len));
+    ck_assert_double_eq_tol(t.jacobian_trace, want->trace, sigma2 < 1 ? 2e-4 : .02);
     double harmonic = 0;
-    for (size_t n = 2; n <= want->len; n++) harmonic += 1 / (double)n;
-    double shrink = 1 - harmonic / (double)(want->len - 1);
-    ck_assert_close(t.score_std, sqrt(want->sigma2 * shrink), 1e-12, 0);
+    for (size_t n = 2; n <= len; n++) harmonic += 1 / (double)n;
+    double shrink = 1 - harmonic / (double)(len - 1);
+    ck_assert_close(t.score_std, sqrt(sigma2 * shrink), 1e-12, 0);
+}
+END_TEST
+
+/* With standard errors: the table within three of them; p_max over all rows; the identity. */
+START_TEST(causal_estimates)
+{
+    enum { SEQUENCES = 2000 };
+    double sigma2 = causal_table[_i].sigma2;
+    const rdk_reference *r = rdk_reference_causal(causal_table[_i].len, sigma2);
+    rdk_row_estimates e;
+    rdk_status s = {0};
+    ck_assert(rdk_theory_gaussian(r->n, true, sigma2, SEQUENCES, 1, &e, &s));
+    double more = 3 * sqrt(1 + SEQUENCES / r->rows);
+    ck_assert_double_eq_tol(e.entropy.mean, r->entropy, more * e.entropy.se + 5.1e-5);
+    ck_assert_double_eq_tol(e.entropy_norm.mean, r->entropy_norm,
+                            more * e.entropy_norm.se + 5.1e-5);
+    ck_assert_double_eq_tol(e.trace.mean, r->trace, more * e.trace.se + 5.1e-5);
+    ck_assert_double_eq_tol(e.p_max_all.mean, r->p_max, more * e.p_max_all.se + 5.1e-5);
+    ck_assert_double_eq_tol(e.stein.mean, 0, 3 * e.stein.se);
+    ck_assert(e.stein.se > 0 && isnan(e.variance.mean));
 }
 END_TEST
 
@@ -232,7 +264,10 @@ RDK_TEST_MAIN("theory", {
     tcase_add_checked_fixture(tc, one_thread, NULL);
     ADD_LOOP(tables, SETTINGS);
     ADD_LOOP(median_trace, SETTINGS);
+    ADD(reference_by_hand);
+    ADD(gaussian_by_hand);
     ADD_LOOP(causal_sequences, 13);
+    ADD_LOOP(causal_estimates, 13);
     ADD(long_rows_only);
     ADD(shortest_sequences);
     ADD(thread_count_changes_nothing);

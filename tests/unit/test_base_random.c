@@ -178,7 +178,37 @@ START_TEST(neighbours_are_uncorrelated)
 }
 END_TEST
 
+/* Two of each block, by the same formula as a cursor's; any part of a vector is that part. */
+START_TEST(normals_by_the_block)
+{
+    enum { N = 7 };
+    rdk_stream s = {21, RDK_FOR_TEST, 3};
+    double x[N], tail[N];
+    rdk_random_normals(s, 9, 5, x, N);
+    for (uint32_t b = 0; b < 3; b++) {
+        rdk_draws d = {.stream = s, .index = 9, .block = 5 + b};
+        double u = rdk_draw_uniform(&d), v = 2 * acos(-1.) * rdk_draw_uniform(&d);
+        ck_assert_close(x[2 * b], sqrt(-2 * log(u)) * cos(v), 1e-12, 1e-3);
+        ck_assert_close(x[2 * b + 1], sqrt(-2 * log(u)) * sin(v), 1e-12, 1e-3);
+    }
+    rdk_random_normals(s, 9, 7, tail, N - 4);
+    ck_assert_mem_eq(x + 4, tail, (N - 4) * sizeof *x);
+    double mean = 0, square = 0, product = 0;
+    enum { MANY = 20000 };
+    for (uint64_t i = 0; i < MANY; i++) {
+        rdk_random_normals(s, i, 0, x, 2);
+        mean += (x[0] + x[1]) / (2 * MANY);
+        square += (x[0] * x[0] + x[1] * x[1]) / (2 * MANY);
+        product += x[0] * x[1] / MANY;
+    }
+    ck_assert_double_eq_tol(mean, 0, 3 / sqrt(2. * MANY));
+    ck_assert_double_eq_tol(square, 1, 3 * sqrt(2 / (2. * MANY)));
+    ck_assert_double_eq_tol(product, 0, 3 / sqrt((double)MANY));
+}
+END_TEST
+
 RDK_TEST_MAIN("base random", {
+    ADD(normals_by_the_block);
     ADD_LOOP(known_answers, 3);
     ADD(counter_layout);
     ADD(streams_differ);

@@ -293,6 +293,54 @@ START_TEST(paths_are_taken_as_they_are)
 }
 END_TEST
 
+/* A row over a struct of a verb's own. */
+static const rdk_option list_row = {.name = "widths",
+                                    .group = "own",
+                                    .type = RDK_OPT_LIST,
+                                    .offset = 0,
+                                    .size = sizeof(rdk_uint_list),
+                                    .initial = "64",
+                                    .low = 2,
+                                    .high = 4096};
+
+START_TEST(lists_of_whole_numbers)
+{
+    static const char *const taken[][2] = {
+        {"64", "64"},
+        {"3,2", "3,2"},
+        {"2..16", "2,4,8,16"},
+        {"5..9", "8"},
+        {"7,2..4,9", "7,2,4,9"},
+        {"4096..4096", "4096"},
+        {"2..4096", "2,4,8,16,32,64,128,256,512,1024,2048,4096"}};
+    static const char *const no_list[] = {
+        "",     ",",       "1",     "4097", "2,",  ",2", "2,,3", "2,2", "2..4,4", "5..7", "8..4",
+        "1..4", "4..9999", "2...4", "2..",  "..4", "a",  "2 ,3", "2.5", "-2",     "+2",   "2e-1"};
+    rdk_uint_list list = {0};
+    rdk_status s = {0};
+    for (size_t k = 0; k < sizeof taken / sizeof *taken; k++) {
+        rdk_text t = {0};
+        ck_assert_msg(rdk_option_set(&list, &list_row, taken[k][0], &s), "%s", s.message);
+        rdk_option_text(&list, &list_row, &t);
+        ck_assert_str_eq(t.data, taken[k][1]);
+        rdk_text_free(&t);
+    }
+    for (size_t k = 0; k < sizeof no_list / sizeof *no_list; k++) {
+        rdk_uint_list before = list;
+        s = (rdk_status){0};
+        ck_assert_msg(!rdk_option_set(&list, &list_row, no_list[k], &s), "took %s", no_list[k]);
+        ck_assert(!memcmp(&before, &list, sizeof list));
+        ck_assert(strstr(s.message, "--widths: '") && strstr(s.message, "from 2 to 4096"));
+    }
+    char many[200] = "2";
+    for (int k = 3; k < 3 + RDK_LIST_ROOM; k++) sprintf(many + strlen(many), ",%d", k);
+    ck_assert(!rdk_option_set(&list, &list_row, many, &s)); /* one more than there is room for */
+    *strrchr(many, ',') = '\0';
+    ck_assert(rdk_option_set(&list, &list_row, many, &s));
+    ck_assert_uint_eq(list.n, RDK_LIST_ROOM);
+}
+END_TEST
+
 START_TEST(messages_stay_on_one_line)
 {
     char quoted[RDK_QUOTE_TEXT], wild[500];
@@ -338,6 +386,7 @@ RDK_TEST_MAIN("options", {
     ADD(choices_stand_in_the_order_of_their_enums);
     ADD(scale_takes_a_number_in_any_form);
     ADD(paths_are_taken_as_they_are);
+    ADD(lists_of_whole_numbers);
     ADD(messages_stay_on_one_line);
     ADD(nearest_names);
 })

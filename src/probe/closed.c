@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ * What is known of a row of n iid N(0, sigma2) scores without drawing one: exact expectations by
+ * quadrature, and closed forms with the range where they hold.
+ *
+ * Invariant: every integrand is smooth and vanishes at both ends, so the trapezoid rule converges
+ * geometrically; steps are chosen for 1e-9 (tests/double/test_theory_closed.c).
+ * Read next: reference.c. */
+#include <math.h>
+
+#include <rootdk/probe.h>
+
+static const double root_two_pi = 2.506628274631000502416;
+static const double zeta_2 = 1.644934066848226436472; /* pi^2 / 6 */
+
+static double density(double z)
+{
+    return exp(-z * z / 2) / root_two_pi;
+}
+
+/* P(N(0, 1) < z). */
+static double below(double z)
+{
+    return erfc(-z / sqrt(2.)) / 2;
+}
+
+double rdk_theory_gap_density(size_t n)
+{
+    static const double reach = 12, step = 1. / 64;
+    double sum = 0;
+    for (double z = -reach; z <= reach; z += step)
+        sum += z * density(z) * pow(below(z), (double)n - 1);
+    return (double)n * sum * step;
+}
+
+/* ---- exact ----------------------------------------------------------------------------------- */
+
+/* phi = E exp(-e^x), psi = E[e^2x exp(-e^x)] for x ~ N(u, sigma^2). */
+typedef struct averages {
+    double phi, psi;
+} averages;
+
+/* Narrow: over z, where x = u + sigma z. */
+static averages averages_narrow(double u, double sigma)
+{
+    static const double reach = 10, step = 0.1;
+    averages a = {0};
+    for (double z = -reach; z <= reach; z += step) {
+        double t = exp(u + sigma * z), weight = step * density(z);
+        a.phi += weight * exp(-t);
+        a.psi += weight * t * t * exp(-t);
+    }
+    return a;
+}
+
+/* Wide: over x, where what is averaged is a step of width 1 (by parts: phi is the chance that x
+ * lies below a Gumbel variable) and a bump. */
+static averages averages_wide(double u, double sigma)
+{
+    static const double low = -40, high = 5, step = 0.125;
+    averages a = {0};
+    for (double x = low; x <= high; x += step) {
+        double t = exp(x), z = (x - u) / sigma;
+        a.phi += step * t * exp(-t) * below(z);
+        a.psi += step * t * t * exp(-t) * density(z) / sigma;
+    }
+    return a;
+}
+
+rdk_expectation rdk_theory_exact(size_t n, double sigma2)
+{
+    static const double euler = 0.577215664901532860607; /* int (exp(-e^u) - [u < 0]) du = -euler */
+    if (n <= 1) return (rdk_expectation){0, 0};
+    double sigma = sqrt(sigma2), reach = 10 * sigma + 6;
+    /* phi^n falls from 1 to 0 over a width of at least sigma / 4 for the lengths there are. */
+    double step = fmax(0.1, sigma / 16);
+    /* e^-u is a typical Z: from 1 / (n e^reach) up to e^reach. */
+    double low = -reach - log((double)n) - 40, area = -step / 2, square = 0;
+    for (double u = low; u <= reach; u += step) {
+        averages a = sigma < 1 ? averages_narrow(u, sigma) : averages_wide(u, sigma);
+        double others = a.phi > 0 ? exp(((double)n - 1) * log(a.phi)) : 0;
+        area += step * a.phi * others;
+        square += step * (double)n * a.psi * others;
+    }
+    double log_z = -euler - low - area, trace = 1 - square;
+    return (rdk_expectation){log_z - sigma2 * trace, trace};
+}
+
+/* ---- closed forms ---------------------------------------------------------------------------- */
+
+static double share_of_others(size_t n)
+{
+    return 1 - 1 / (double)n;
+}
+
+static bool small_holds(size_t n, double sigma2)
+{
+    return n >= 32 && sigma2 <= 0.25;
+}
+
+static double small_entropy(size_t n, double sigma2)
+{
+    return log((double)n) - share_of_others(n) * sigma2 / 2;
+}
+
+static double small_trace(size_t n, double sigma2)
+{
+    return 1 - (1 + share_of_others(n) * sigma2) / (double)n;
+}
+
+/* The random-energy picture, in its smooth phase sigma2 < 2 ln n (Derrida 1981): no single key
+ * dominates Z, so Z and sum e^2s are near their means. */
+static bool middle_holds(size_t n, double sigma2)
+{
+    return n >= 32 && sigma2 <= 1;
+}
+
+static double middle_entropy(size_t n, double sigma2)
+{
+    return log((double)n) - sigma2 / 2;
+}
+
+static double middle_trace(size_t n, double sigma2)
+{
+    return 1 - exp(sigma2) / (double)n;
+}
+
+/* Only rows whose two largest scores are within a few units are not one-hot; their share is the
+ * density of the gap at 0, g_n / sigma, and over such gaps p (1 - p) integrates to 1/2 and H to
+ * pi^2/12, each twice. */
+static bool large_trace_holds(size_t n, double sigma2)
+{
+    return n >= 2 && sigma2 >= 256;
+}
+
+static bool large_entropy_holds(size_t n, double sigma2)
+{
+    return n >= 2 && sigma2 >= 65536;
+}
+
+static double large_entropy(size_t n, double sigma2)
+{
+    return zeta_2 * rdk_theory_gap_density(n) / sqrt(sigma2);
+}
+
+static double large_trace(size_t n, double sigma2)
+{
+    return rdk_theory_gap_density(n) / sqrt(sigma2);
+}
+
+double rdk_theory_frob2_large(size_t n, double sigma2)
+{
+    return rdk_theory_gap_density(n) / (3 * sqrt(sigma2));
+}
+
+static const rdk_closed_form forms[] = {
+    {"small", "H = ln n - (1 - 1/n) sigma^2 / 2", "sigma^2 <= 1/4, n >= 32", 0.02, small_holds,
+     small_holds, small_entropy, small_trace},
+    {"middle", "H = ln n - sigma^2 / 2, tr J = 1 - e^sigma^2 / n", "sigma^2 <= 1, n >= 32", 0.02,
+     middle_holds, middle_holds, middle_entropy, middle_trace},
+    {"large", "tr J = g_n / sigma, H = (pi^2/6) g_n / sigma", "tr J sigma^2 >= 256, H >= 65536",
+     0.02, large_entropy_holds, large_trace_holds, large_entropy, large_trace},
+};
+
+size_t rdk_closed_form_count(void)
+{
+    return sizeof forms / sizeof *forms;
+}
+
+const rdk_closed_form *rdk_closed_form_at(size_t i)
+{
+    return i < rdk_closed_form_count() ? &forms[i] : NULL;
+}
