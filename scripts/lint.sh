@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-ROOMS="base kernels autograd ops nn optim tasks probe run report cli"
+ROOMS="base kernels autograd ops nn optim tasks probe run report ablate cli"
 LONGEST_FUNCTION=60
 LONGEST_FILE=400
 JOBS=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
