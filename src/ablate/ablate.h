@@ -102,6 +102,8 @@ typedef enum {
 /* What its directory says. Where a->resolved is known, a run of another configuration is refused
  * (RDK_ESTATE) by the option's name. */
 bool rdk_point_look(const rdk_ablation *a, size_t point, rdk_point_state *state, rdk_status *s);
+/* Done or diverged; what cannot be read is not. */
+bool rdk_point_is_done(const rdk_ablation *a, size_t point);
 
 /* The right to work on the point: an open, locked file in its directory, which is made. The lock
  * goes when the last process that inherited the descriptor ends, however it ends. -1 with status
@@ -136,7 +138,7 @@ bool rdk_pool_run(const rdk_ablation *a, const rdk_pool_plan *plan, const rdk_ru
 /* ---- screen.c: what is seen ------------------------------------------------------------------ */
 
 /* The grid, the cost, how many are done already. */
-bool rdk_ablation_describe(const rdk_ablation *a, FILE *out, rdk_status *s);
+void rdk_ablation_describe(const rdk_ablation *a, FILE *out);
 
 typedef struct rdk_progress {
     const rdk_run_io *io;
@@ -175,9 +177,11 @@ typedef struct rdk_result {
 typedef struct rdk_results {
     rdk_result *rows; /* [n] in the order of the points */
     size_t n, missing;
+    size_t damaged;    /* of the missing ones: done, but their files cannot be read */
+    rdk_status damage; /* of the first of them */
 } rdk_results;
 
-/* Reads all points that are done or diverged. Free with rdk_free(r->rows). */
+/* Reads all points that are done or diverged. False without memory. Free with rdk_free(r->rows). */
 bool rdk_results_read(const rdk_ablation *a, rdk_results *r, rdk_status *s);
 /* results.csv: a row a run. A function of the runs alone, however they were run. */
 bool rdk_results_write(const rdk_ablation *a, const rdk_results *r, rdk_status *s);

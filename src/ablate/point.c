@@ -148,6 +148,14 @@ bool rdk_point_look(const rdk_ablation *a, size_t point, rdk_point_state *state,
     return ok;
 }
 
+bool rdk_point_is_done(const rdk_ablation *a, size_t point)
+{
+    rdk_point_state state;
+    rdk_status ignored = {0};
+    return rdk_point_look(a, point, &state, &ignored) &&
+           (state == RDK_POINT_DONE || state == RDK_POINT_DIVERGED);
+}
+
 int rdk_point_lock(const rdk_ablation *a, size_t point, rdk_status *s)
 {
     char path[RDK_PATH_TEXT], file[FILE_PATH];

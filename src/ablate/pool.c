@@ -32,7 +32,6 @@ typedef struct pool {
     const rdk_pool_plan *plan;
     const rdk_run_io *io;
     rdk_pool_end *end;
-    rdk_status *status;
     rdk_arena *scratch;
     size_t *order;        /* [n_points] in which they are begun */
     fate *fates;          /* [n_points] */
@@ -69,14 +68,14 @@ static void say_end(pool *p, const job *j, const char *how)
     rdk_text_free(&t);
 }
 
-/* Where its directory is at the moment, and what it said last. */
-static void say_failed(pool *p, size_t point, const char *how)
+/* Why, and what it said last. */
+static void say_failed(pool *p, size_t point, const char *how, bool ran)
 {
     char path[RDK_PATH_TEXT], name[RDK_POINT_NAME];
     rdk_text t = {0}, log = {0};
-    rdk_text_add(&t, "rootdk: %s %s\n", rdk_point_name(p->a, point, name), how);
+    rdk_text_add(&t, "rootdk: %s%s %s\n", rdk_point_name(p->a, point, name), ran ? "" : ":", how);
     rdk_text_add(&log, "%s/" RDK_POINT_LOG, rdk_point_path(p->a, point, path));
-    if (!log.failed) rdk_child_last_lines(log.data, &t);
+    if (ran && !log.failed) rdk_child_last_lines(log.data, &t);
     if (!t.failed) say(p, t.data);
     rdk_text_free(&t);
     rdk_text_free(&log);
@@ -100,13 +99,14 @@ static void end_point(pool *p, size_t point, bool diverged)
     p->end->diverged += diverged;
 }
 
-static void fail_point(pool *p, size_t point, const char *how)
+/* ran: its log says more. */
+static void fail_point(pool *p, size_t point, const char *how, bool ran)
 {
     p->fates[point] = ENDED;
     p->progress.cost_left -= cost_of(p, point);
     p->progress.failed++;
     p->end->failed++;
-    say_failed(p, point, how);
+    say_failed(p, point, how, ran);
 }
 
 /* The share of a run that is still to be done. */
@@ -136,7 +136,7 @@ static void begin_point(pool *p, job *j, size_t point, rdk_point_state state, in
     pid_t pid = words ? rdk_child_start(words, log, lock, &cause) : -1;
     p->open--;
     if (pid < 0) {
-        fail_point(p, point, cause.message);
+        fail_point(p, point, cause.message, false);
         return;
     }
     *j = (job){pid, point, rdk_seconds(), cost_of(p, point) * rest_of(p, point, state)};
@@ -154,7 +154,7 @@ static void take_point(pool *p, job *j, size_t point)
         p->fates[point] = ELSEWHERE;
     } else if (lock < 0 || !rdk_point_look(p->a, point, &state, &cause)) {
         p->open--;
-        fail_point(p, point, cause.message);
+        fail_point(p, point, cause.message, false);
     } else if (state == RDK_POINT_DONE || state == RDK_POINT_DIVERGED) {
         p->open--;
         end_point(p, point, state == RDK_POINT_DIVERGED);
@@ -209,7 +209,7 @@ static void end_job(pool *p, job *j, int status)
             snprintf(how, sizeof how, "was ended by signal %d:", WTERMSIG(status));
         else
             snprintf(how, sizeof how, "failed with exit status %d:", code);
-        fail_point(p, ended.point, how);
+        fail_point(p, ended.point, how, true);
     }
 }
 
@@ -261,26 +261,30 @@ static void order_points(pool *p)
 }
 
 /* What is done already needs no lock: it never becomes undone. */
-static bool look_at_all(pool *p)
+static void look_at(pool *p, size_t point)
 {
-    const rdk_ablation *a = p->a;
-    for (size_t i = 0; i < a->n_points; i++) {
-        char name[RDK_POINT_NAME];
-        rdk_point_state state;
-        bool wanted = !p->plan->only || !strcmp(p->plan->only, rdk_point_name(a, i, name));
-        p->fates[i] = ENDED;
-        p->progress.points += wanted;
-        if (!wanted) continue;
-        if (!rdk_point_look(a, i, &state, p->status)) return false;
-        bool done = state == RDK_POINT_DONE || state == RDK_POINT_DIVERGED;
-        p->progress.done += done;
-        p->progress.diverged += state == RDK_POINT_DIVERGED;
-        if (done) continue;
-        p->fates[i] = WAITING;
-        p->progress.cost_left += cost_of(p, i);
+    rdk_point_state state;
+    rdk_status cause = {0};
+    p->progress.points++;
+    p->progress.cost_left += cost_of(p, point);
+    if (!rdk_point_look(p->a, point, &state, &cause)) {
+        fail_point(p, point, cause.message, false);
+    } else if (state == RDK_POINT_DONE || state == RDK_POINT_DIVERGED) {
+        end_point(p, point, state == RDK_POINT_DIVERGED);
+    } else {
+        p->fates[point] = WAITING;
         p->open++;
     }
-    return true;
+}
+
+static void look_at_all(pool *p)
+{
+    for (size_t i = 0; i < p->a->n_points; i++) {
+        char name[RDK_POINT_NAME];
+        p->fates[i] = ENDED;
+        if (!p->plan->only || !strcmp(p->plan->only, rdk_point_name(p->a, i, name))) look_at(p, i);
+    }
+    p->end->finished = p->end->diverged = 0; /* not of this call */
 }
 
 static void work(pool *p)
@@ -302,7 +306,7 @@ static void work(pool *p)
 bool rdk_pool_run(const rdk_ablation *a, const rdk_pool_plan *plan, const rdk_run_io *io,
                   rdk_pool_end *end, rdk_status *s)
 {
-    pool p = {.a = a, .plan = plan, .io = io, .end = end, .status = s};
+    pool p = {.a = a, .plan = plan, .io = io, .end = end};
     *end = (rdk_pool_end){0};
     p.progress = (rdk_progress){.io = io, .started = rdk_seconds(), .jobs = plan->jobs};
     p.scratch = rdk_arena_new(s);
@@ -310,9 +314,11 @@ bool rdk_pool_run(const rdk_ablation *a, const rdk_pool_plan *plan, const rdk_ru
     p.fates = rdk_alloc(a->n_points, sizeof *p.fates, s);
     p.jobs = rdk_alloc(plan->jobs, sizeof *p.jobs, s);
     bool ok = p.scratch && p.order && p.fates && p.jobs;
-    if (ok) order_points(&p);
-    ok = ok && look_at_all(&p);
-    if (ok) work(&p);
+    if (ok) {
+        order_points(&p);
+        look_at_all(&p);
+        work(&p);
+    }
     rdk_progress_clear(&p.progress);
     rdk_arena_free(p.scratch);
     rdk_free(p.order);

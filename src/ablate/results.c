@@ -186,21 +186,20 @@ static bool read_one(const rdk_ablation *a, rdk_result *r, rdk_status *s)
 bool rdk_results_read(const rdk_ablation *a, rdk_results *r, rdk_status *s)
 {
     *r = (rdk_results){.rows = rdk_alloc(a->n_points, sizeof *r->rows, s)};
-    bool ok = r->rows != NULL;
-    for (size_t i = 0; ok && i < a->n_points; i++) {
-        rdk_point_state state;
-        if (!(ok = rdk_point_look(a, i, &state, s))) break;
-        if (state != RDK_POINT_DONE && state != RDK_POINT_DIVERGED) {
-            r->missing++;
-            continue;
-        }
-        rdk_result *row = &r->rows[r->n++];
+    for (size_t i = 0; r->rows && i < a->n_points; i++) {
+        rdk_point_state state = RDK_POINT_NEW;
+        bool ok = rdk_point_look(a, i, &state, &r->damage);
+        bool done = state == RDK_POINT_DONE || state == RDK_POINT_DIVERGED;
+        rdk_result *row = &r->rows[r->n];
         *row = nothing;
         row->point = i;
         row->diverged = state == RDK_POINT_DIVERGED;
-        ok = read_one(a, row, s);
+        ok = ok && (!done || read_one(a, row, &r->damage));
+        r->n += ok && done;
+        r->missing += !ok || !done;
+        r->damaged += !ok;
     }
-    return ok;
+    return r->rows != NULL;
 }
 
 /* ---- results.csv ------------------------------------------------------------------------------

@@ -53,14 +53,12 @@ static void print_shared(const rdk_ablation *a, FILE *out)
     rdk_text_free(&usual);
 }
 
-bool rdk_ablation_describe(const rdk_ablation *a, FILE *out, rdk_status *s)
+void rdk_ablation_describe(const rdk_ablation *a, FILE *out)
 {
     double flops = 0, left = 0, steps = 0;
     size_t done = 0;
     for (size_t i = 0; i < a->n_points; i++) {
-        rdk_point_state state;
-        if (!rdk_point_look(a, i, &state, s)) return false;
-        bool finished = state == RDK_POINT_DONE || state == RDK_POINT_DIVERGED;
+        bool finished = rdk_point_is_done(a, i);
         done += finished;
         flops += rdk_point_flops(a, i);
         steps += (double)a->resolved[i].steps;
@@ -73,7 +71,6 @@ bool rdk_ablation_describe(const rdk_ablation *a, FILE *out, rdk_status *s)
     if (left < flops) fprintf(out, ", %.3g TFLOP to do", left / 1e12);
     fputc('\n', out);
     fflush(out);
-    return true;
 }
 
 /* ---- progress ---------------------------------------------------------------------------------

@@ -182,13 +182,11 @@ static void print_command(const call *c, const char *option, const char *value)
     rdk_text_free(&t);
 }
 
-static int list(const call *c, rdk_status *s)
+static int list(const call *c)
 {
     char name[RDK_POINT_NAME];
     for (size_t i = 0; i < c->ablation.n_points; i++) {
-        rdk_point_state state;
-        if (!rdk_point_look(&c->ablation, i, &state, s)) return rdk_cli_failed(s);
-        if (state == RDK_POINT_NEW || state == RDK_POINT_BEGUN)
+        if (!rdk_point_is_done(&c->ablation, i))
             print_command(c, "point", rdk_point_name(&c->ablation, i, name));
     }
     return RDK_EXIT_DONE;
@@ -224,6 +222,9 @@ static bool gather(const call *c, rdk_status *s)
         }
     }
     rdk_free(r.rows);
+    if (ok && r.damaged)
+        ok = rdk_fail(s, r.damage.code, "%s (%zu run%s could not be read)", r.damage.message,
+                      r.damaged, r.damaged > 1 ? "s" : "");
     return ok;
 }
 
@@ -277,7 +278,7 @@ static int run(call *c, const char *program, rdk_status *s)
     };
     if (!has_point(&c->ablation, plan.only, s)) return rdk_cli_failed(s);
     if (!plan.only && !c->run.quiet) {
-        if (!rdk_ablation_describe(&c->ablation, stdout, s)) return rdk_cli_failed(s);
+        rdk_ablation_describe(&c->ablation, stdout);
         printf("at once   %zu runs of %d thread%s; time left is known when the first is done\n",
                plan.jobs, plan.threads, plan.threads > 1 ? "s" : "");
     }
@@ -287,7 +288,7 @@ static int run(call *c, const char *program, rdk_status *s)
     if (end.elsewhere) printf("%s is being run by another process\n", plan.only);
     if (!plan.only && !gather(c, s)) return rdk_cli_failed(s);
     if (end.failed && !plan.only)
-        fprintf(stderr, "rootdk: %zu runs failed; the command above does them again\n", end.failed);
+        fprintf(stderr, "rootdk: %zu run%s failed\n", end.failed, end.failed > 1 ? "s" : "");
     return end.failed ? RDK_EXIT_FAILED : RDK_EXIT_DONE;
 }
 
@@ -311,10 +312,12 @@ static int act(call *c, rdk_status *s)
         return gather(c, s) ? RDK_EXIT_DONE : rdk_cli_failed(s);
     }
     if (!rdk_ablation_resolve(a, s)) return rdk_cli_failed(s);
-    if (c->words.action == RDK_ACTION_DESCRIBE)
-        return rdk_ablation_describe(a, stdout, s) ? RDK_EXIT_DONE : rdk_cli_failed(s);
+    if (c->words.action == RDK_ACTION_DESCRIBE) {
+        rdk_ablation_describe(a, stdout);
+        return RDK_EXIT_DONE;
+    }
     if (!stands && !rdk_ablation_store(a, c->wishes, c->n_wishes, s)) return rdk_cli_failed(s);
-    return o->list ? list(c, s) : run(c, rdk_cli_program(), s);
+    return o->list ? list(c) : run(c, rdk_cli_program(), s);
 }
 
 int rdk_cli_ablate(int argc, char **argv)
