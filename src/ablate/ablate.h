@@ -62,7 +62,8 @@ typedef struct rdk_ablation {
     size_t *points;
     size_t n_points;
     rdk_config *resolved; /* [n_points] or NULL: as the runs will have them */
-    double *chance;       /* [n_points] or NULL: loss at chance, ln V; NAN where unknown */
+    double *chance; /* [n_points] or NULL: loss at chance (ln of the possible answers); NAN where
+                       unknown */
 } rdk_ablation;
 
 /* The ablation of a directory (empty: runs/ablate-TASK). What stands there, and the points that the

@@ -108,7 +108,7 @@ rdk_interval rdk_rates_sensitivity(rdk_rates *t, size_t group, bool from_start)
 
 void rdk_results_rates(const rdk_ablation *a, const rdk_results *r, rdk_text *out)
 {
-    static const char *const names[] = {"best lr", "loss there", "sensitivity, l0 = ln V",
+    static const char *const names[] = {"best lr", "loss there", "sensitivity, l0 = chance",
                                         "sensitivity, l0 = start"};
     enum { FIGURES = sizeof names / sizeof *names };
     rdk_rates t;

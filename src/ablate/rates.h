@@ -22,7 +22,8 @@ void rdk_rates_free(rdk_rates *t);
 /* The rate of the lowest mean loss among those at which no run diverged, or t->rates where there is
  * none. *best: the losses there. *at_end: the smallest or the largest that was run. */
 size_t rdk_rates_best(rdk_rates *t, size_t group, rdk_interval *best, bool *at_end);
-/* Sensitivity over seeds that have all rates of the group; l0: ln V, or the loss at the start. */
+/* Sensitivity over seeds that have all rates of the group; l0: the loss at chance, or at the start.
+ */
 rdk_interval rdk_rates_sensitivity(rdk_rates *t, size_t group, bool from_start);
 
 #endif
