@@ -123,6 +123,7 @@ typedef struct rdk_pool_plan {
     int threads;         /* of each */
     const char *program; /* how the program was called, where the system does not say */
     const char *only;    /* name of the one point to run; NULL: all */
+    bool quiet;          /* only failures are said */
 } rdk_pool_plan;
 
 typedef struct rdk_pool_end {

@@ -59,7 +59,7 @@ static void say_end(pool *p, const job *j, const char *how)
 {
     char name[RDK_POINT_NAME];
     rdk_text t = {0};
-    if (p->io->progress || !p->io->err) return;
+    if (p->io->progress || !p->io->err || p->plan->quiet) return;
     rdk_text_add(&t, "[%zu/%zu] %s: %s in %.1f s", p->progress.done, p->progress.points,
                  rdk_point_name(p->a, j->point, name), how, rdk_seconds() - j->started);
     rdk_progress_left(&p->progress, &t);

@@ -245,7 +245,7 @@ static rdk_pool_plan plan_of(const call *c, const char *program)
     size_t jobs = c->options.jobs ? (size_t)c->options.jobs : (size_t)(cores / threads);
     const char *only = c->options.point[0] ? c->options.point : NULL;
     if (only) jobs = 1;
-    return (rdk_pool_plan){jobs ? jobs : 1, threads, program, only};
+    return (rdk_pool_plan){jobs ? jobs : 1, threads, program, only, c->run.quiet};
 }
 
 static int interrupted(const call *c, const rdk_pool_end *end)
@@ -272,7 +272,7 @@ static int run(call *c, const char *program, rdk_status *s)
     rdk_pool_plan plan = plan_of(c, program);
     rdk_run_io io = {
         .out = stdout,
-        .err = c->run.quiet ? NULL : stderr,
+        .err = stderr,
         .progress = is_screen(STDERR_FILENO) && !c->run.quiet,
         .stop = rdk_signals_flag(),
     };
