@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-ROOMS="base kernels autograd ops nn optim tasks probe run report cli"
+ROOMS="base kernels autograd ops nn optim tasks probe run report ablate cli"
 LONGEST_FUNCTION=60
 LONGEST_FILE=400
 JOBS=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
@@ -166,8 +166,10 @@ forbidden_calls() {
         malloc calloc realloc free aligned_alloc posix_memalign strdup strndup asprintf getline
     refuse "$(rooms_up_to run)" "only src/run and src/cli print" \
         stdout stderr printf puts putchar putc fputs vprintf perror
+    # a child of src/ablate that could not become the program ends by _exit
+    refuse "$(rooms_up_to ablate)" "only src/cli ends the process" _exit
     refuse "$(rooms_up_to cli)" "only src/cli ends the process" \
-        exit _exit _Exit abort quick_exit __assert_fail
+        exit _Exit abort quick_exit __assert_fail
     refuse "$ROOMS" "the host program's locale and random numbers are its own" \
         setlocale rand srand random srandom drand48
 }

@@ -42,6 +42,8 @@ const rdk_verb *rdk_verb_at(size_t i);
 const rdk_verb *rdk_verb_find(const char *name); /* NULL where there is none */
 /* How the user calls the program: "./train", "rootdk". */
 const char *rdk_cli_command(void);
+/* How it was started: argv[0]. */
+const char *rdk_cli_program(void);
 
 /* ---- words.c --------------------------------------------------------------------------------- */
 
@@ -141,5 +143,10 @@ void rdk_signals_die(void);
 /* ---- train.c --------------------------------------------------------------------------------- */
 
 int rdk_cli_train(int argc, char **argv);
+
+/* ---- ablate.c -------------------------------------------------------------------------------- */
+
+extern const rdk_grammar rdk_ablate_grammar;
+int rdk_cli_ablate(int argc, char **argv);
 
 #endif

@@ -21,6 +21,8 @@ static const rdk_verb verbs[] = {
     {"train", "[train] [OPTIONS]", "train one model", rdk_cli_train, &rdk_train_grammar},
     {"theory", "theory [OPTIONS]", "measure the variance argument beside what is predicted",
      rdk_cli_theory, &rdk_theory_grammar},
+    {"ablate", "ablate [OPTIONS]", "a grid of runs: any option may be a list", rdk_cli_ablate,
+     &rdk_ablate_grammar},
     {"help", "help [VERB|OPTION]", "this page, or all about one verb or option", run_help, NULL},
     {"version", "version", "the same as --version", run_version, NULL},
 };
@@ -53,10 +55,17 @@ const char *rdk_cli_command(void)
     return command;
 }
 
-static void find_command(const char *program)
+static const char *program = "rootdk"; /* argv[0] */
+
+const char *rdk_cli_program(void)
+{
+    return program;
+}
+
+static void find_command(const char *started)
 {
     const char *typed = getenv("RDK_COMMAND");
-    if (!typed || !*typed) typed = program;
+    if (!typed || !*typed) typed = started;
     if (!typed || !*typed || strlen(typed) >= RDK_PATH_TEXT) return;
     for (const char *p = typed; *p; p++) {
         if (iscntrl((unsigned char)*p)) return;
@@ -150,6 +159,7 @@ int main(int argc, char **argv)
     signal(SIGXFSZ,
            SIG_IGN); /* a file at its size limit is then an error of write, with its name */
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* a killed run loses one line at most */
+    if (argc > 0 && argv[0]) program = argv[0];
     find_command(argc > 0 ? argv[0] : NULL);
     return close_output(run(argc, argv));
 }

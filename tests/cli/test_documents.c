@@ -60,6 +60,22 @@ START_TEST(every_column_is_described)
 }
 END_TEST
 
+START_TEST(every_column_of_results_is_described)
+{
+    char *dir = program_directory(), *files = document("files.md"), column[64];
+    const char *end, *from = section(files, "## The directory of an ablation", &end);
+    train(dir, WITH("ablate", "--seed", "1..2"), WITH("--steps", "1", "--batch", "2", "--out", "a"),
+          0);
+    char *results = program_file(dir, "a/results.csv", NULL);
+    for (int i = 0; i < columns_of(results); i++)
+        ck_assert_msg(!strcmp(field_of(results, i, column), "seed") || describes(from, end, column),
+                      "docs/files.md: no `%s` of results.csv", column);
+    free(results);
+    free(files);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* ---- keys and words -------------------------------------------------------------------------- */
 
 /* The string that begins at text (its first quote), its end in *end. Escapes are left as they are:
@@ -175,7 +191,8 @@ static char *on_one_line(char *text)
 /* "`NAME` in `tests/FILE.c`" means START_TEST(NAME) in that file. */
 START_TEST(every_test_that_is_named_exists)
 {
-    static const char *const pages[] = {"architecture.md", "metrics.md", "files.md", "theory.md"};
+    static const char *const pages[] = {"architecture.md", "metrics.md", "files.md", "theory.md",
+                                         "scaling-out.md"};
     static const char between[] = "` in `tests/";
     int n = 0;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
@@ -233,6 +250,7 @@ END_TEST
 
 RDK_TEST_MAIN("documents", {
     ADD(every_column_is_described);
+    ADD(every_column_of_results_is_described);
     ADD(every_key_of_run_json_is_described);
     ADD(every_word_of_a_checkpoint_is_described);
     ADD_LOOP(every_parameter_is_described, sizeof models / sizeof *models);

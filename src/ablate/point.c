@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ * One point: its name, what its directory says, the right to work on it, the command that trains
+ * it.
+ *
+ * Invariant: a point is done when its run.json says so and its config.ini is the wanted one;
+ * nothing else is kept about it. Read next: pool.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "ablate.h"
+#include "base/hash.h"
+
+enum { FILE_PATH = RDK_PATH_TEXT + 64, HASH_TEXT = 24 };
+
+/* ---- names ------------------------------------------------------------------------------------
+ */
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '+';
+}
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = RDK_HASH_START;
+    for (; *text; text++) hash = rdk_hash_add(hash, (unsigned char)*text);
+    return hash;
+}
+
+/* Values with other characters (paths) keep what is plain of their end, and a hash tells them
+ * apart; so does a name that would be too long for a file system. */
+static void add_value(rdk_text *t, const char *value)
+{
+    enum { KEPT = 40 };
+    size_t n = strlen(value), begin = n > KEPT ? n - KEPT : 0;
+    bool exact = n > 0 && begin == 0;
+    for (size_t i = begin; i < n; i++) {
+        if (value[i] == '/') begin = i + 1;
+        exact = exact && is_plain(value[i]);
+    }
+    for (size_t i = begin; i < n; i++) rdk_text_add(t, "%c", is_plain(value[i]) ? value[i] : '~');
+    if (!exact) rdk_text_add(t, "~%08" PRIx64, hash_of(value) & 0xffffffff);
+}
+
+char *rdk_point_name(const rdk_ablation *a, size_t point, char buf[RDK_POINT_NAME])
+{
+    enum { LONGEST = 200 };
+    rdk_text t = {0};
+    for (size_t i = 0; i < a->n_axes; i++) {
+        rdk_text_add(&t, "%s%s-", i ? "_" : "", a->axes[i].option->name);
+        add_value(&t, rdk_ablation_value(a, point, i));
+    }
+    const char *name = t.data && !t.failed ? t.data : "point";
+    if (strlen(name) <= LONGEST)
+        snprintf(buf, RDK_POINT_NAME, "%s", name);
+    else
+        snprintf(buf, RDK_POINT_NAME, "%.*s~%016" PRIx64, LONGEST, name, hash_of(name));
+    rdk_text_free(&t);
+    return buf;
+}
+
+char *rdk_point_path(const rdk_ablation *a, size_t point, char buf[RDK_PATH_TEXT])
+{
+    char name[RDK_POINT_NAME];
+    snprintf(buf, RDK_PATH_TEXT, "%s/%s", a->directory, rdk_point_name(a, point, name));
+    return buf;
+}
+
+/* ---- configuration ----------------------------------------------------------------------------
+ */
+
+void rdk_point_config(const rdk_ablation *a, size_t point, rdk_config *c)
+{
+    *c = a->base;
+    for (size_t i = 0; i < a->n_axes; i++) /* values that were taken before */
+        rdk_option_set(c, a->axes[i].option, rdk_ablation_value(a, point, i), NULL);
+}
+
+double rdk_point_flops(const rdk_ablation *a, size_t point)
+{
+    const rdk_config *c = &a->resolved[point];
+    const rdk_model_config *m = &c->model;
+    double width = (double)m->d_model, heads = (double)(m->heads * m->d_k), t = (double)m->max_len;
+    double matrices = m->mlp == RDK_MLP_NONE ? 0 : m->mlp == RDK_MLP_SWIGLU ? 3 : 2;
+    double layer = 4 * width * heads + matrices * width * (double)m->d_ff + 2 * heads * t;
+    double token = (double)m->layers * layer + width * (double)m->vocab;
+    return 6 * token * t * (double)c->batch * (double)c->accum * (double)c->steps;
+}
+
+/* ---- what its directory says ------------------------------------------------------------------
+ */
+
+static bool has_file(const char *directory, const char *name)
+{
+    char path[FILE_PATH];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return rdk_file_exists(path);
+}
+
+static bool check_same(const rdk_ablation *a, size_t point, const rdk_saved_run *run, rdk_status *s)
+{
+    rdk_text is = {0}, wanted = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < rdk_option_count(); i++) {
+        const rdk_option *o = rdk_option_at(i);
+        if (o->scope > RDK_OPT_RECORDS) continue;
+        is.size = wanted.size = 0;
+        rdk_saved_run_option(run, o, &is);
+        rdk_option_text(&a->resolved[point], o, &wanted);
+        ok = rdk_text_ok(&is, s) && rdk_text_ok(&wanted, s);
+        if (ok && strcmp(is.data, wanted.data) != 0)
+            ok = rdk_fail(s, RDK_ESTATE,
+                          "%s has %s = %s, this ablation wants %s (move that directory away, or "
+                          "choose another --out)",
+                          run->path, o->name, is.data, wanted.data);
+    }
+    rdk_text_free(&is);
+    rdk_text_free(&wanted);
+    return ok;
+}
+
+bool rdk_point_look(const rdk_ablation *a, size_t point, rdk_point_state *state, rdk_status *s)
+{
+    char path[RDK_PATH_TEXT];
+    rdk_saved_run run;
+    rdk_point_path(a, point, path);
+    *state = RDK_POINT_NEW;
+    /* a run that was killed while it began has no run.json yet */
+    if (!rdk_saved_run_is(path) || !has_file(path, "run.json")) return true;
+    if (!rdk_saved_run_open(&run, path, s)) {
+        rdk_saved_run_close(&run);
+        return false;
+    }
+    const char *status = rdk_saved_run_status(&run);
+    if (!strcmp(status, "done"))
+        *state = RDK_POINT_DONE;
+    else if (!strcmp(status, "diverged"))
+        *state = RDK_POINT_DIVERGED;
+    else if (has_file(path, "last.safetensors"))
+        *state = RDK_POINT_BEGUN;
+    bool ok = *state == RDK_POINT_NEW || !a->resolved || check_same(a, point, &run, s);
+    rdk_saved_run_close(&run);
+    return ok;
+}
+
+bool rdk_point_is_done(const rdk_ablation *a, size_t point)
+{
+    rdk_point_state state;
+    rdk_status ignored = {0};
+    return rdk_point_look(a, point, &state, &ignored) &&
+           (state == RDK_POINT_DONE || state == RDK_POINT_DIVERGED);
+}
+
+int rdk_point_lock(const rdk_ablation *a, size_t point, rdk_status *s)
+{
+    char path[RDK_PATH_TEXT], file[FILE_PATH];
+    rdk_point_path(a, point, path);
+    if (!rdk_directory_make(path, s)) return -1;
+    snprintf(file, sizeof file, "%s/ablation.lock", path);
+    int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+    if (fd < 0 || errno != EWOULDBLOCK)
+        rdk_fail(s, RDK_EIO, "cannot lock %s: %s", file, strerror(errno));
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+/* ---- the command ------------------------------------------------------------------------------
+ */
+
+/* Words being gathered, in an arena. */
+typedef struct words {
+    char **word;
+    size_t n;
+    rdk_arena *arena;
+    rdk_status *status;
+} words;
+
+static void add_word(words *w, const char *name, const char *value)
+{
+    size_t n = strlen(name) + strlen(value) + 4;
+    char *text = rdk_arena_alloc(w->arena, n, 1);
+    if (!text) {
+        rdk_fail(w->status, RDK_ENOMEM, "no memory for a command");
+        return;
+    }
+    snprintf(text, n, *value ? "--%s=%s" : "%s", name, value);
+    w->word[w->n++] = text;
+    w->word[w->n] = NULL;
+}
+
+/* All that differs from the defaults, as the grid has it: the run resolves it itself. What does
+ * nothing at this point (--momentum, where AdamW is its optimizer) would be refused there. */
+static void add_options(words *w, const rdk_config *c)
+{
+    rdk_config defaults;
+    rdk_text is = {0}, usual = {0};
+    rdk_config_init(&defaults);
+    for (size_t i = 0; rdk_ok(w->status) && i < rdk_option_count(); i++) {
+        const rdk_option *o = rdk_option_at(i);
+        if (o->scope == RDK_OPT_RUNS) continue;
+        is.size = usual.size = 0;
+        rdk_option_text(c, o, &is);
+        rdk_option_text(&defaults, o, &usual);
+        if (!rdk_text_ok(&is, w->status) || !rdk_text_ok(&usual, w->status)) break;
+        bool counts = rdk_option_counts(c, o, NULL);
+        if (counts && strcmp(is.data ? is.data : "", usual.data ? usual.data : "") != 0)
+            add_word(w, o->name, is.data);
+    }
+    rdk_text_free(&is);
+    rdk_text_free(&usual);
+}
+
+char **rdk_point_command(const rdk_ablation *a, size_t point, rdk_point_state state, int threads,
+                         const char *program, rdk_arena *arena, rdk_status *s)
+{
+    char path[RDK_PATH_TEXT], number[RDK_NUMBER_TEXT];
+    rdk_config c;
+    words w = {rdk_arena_alloc(arena, rdk_option_count() + 8, sizeof(char *)), 0, arena, s};
+    if (!w.word) rdk_fail(s, RDK_ENOMEM, "no memory for a command");
+    if (!w.word) return NULL;
+    rdk_point_path(a, point, path);
+    snprintf(number, sizeof number, "%d", threads);
+    add_word(&w, program, "");
+    add_word(&w, "train", "");
+    add_word(&w, "threads", number);
+    if (state == RDK_POINT_BEGUN) {
+        add_word(&w, "resume", path);
+    } else {
+        rdk_point_config(a, point, &c);
+        add_options(&w, &c);
+        add_word(&w, "out", path);
+        add_word(&w, "--force", ""); /* the lock, the log and what a killed run left are there */
+    }
+    return rdk_ok(s) ? w.word : NULL;
+}
+
+void rdk_shell_word(rdk_text *t, const char *word)
+{
+    bool plain = *word != '\0';
+    for (const char *p = word; *p; p++) plain = plain && (is_plain(*p) || strchr("_/=,:@%", *p));
+    if (plain) {
+        rdk_text_add(t, "%s", word);
+        return;
+    }
+    rdk_text_add(t, "'");
+    for (; *word; word++) {
+        if (*word == '\'')
+            rdk_text_add(t, "'\\''");
+        else
+            rdk_text_bytes(t, word, 1);
+    }
+    rdk_text_add(t, "'");
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ * A plan checked and written: every point as a run would have it, ablation.ini, points.csv.
+ *
+ * Invariant: nothing is written before all points are known to be possible. Both files are replaced
+ * as a whole under a lock, and points are only ever added, so that several calls at once agree.
+ * Read next: point.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "ablate.h"
+
+enum { FILE_PATH = RDK_PATH_TEXT + 64 };
+
+/* ---- checking ---------------------------------------------------------------------------------
+ */
+
+/* A task is opened once for all points that share it: a text is read once. */
+typedef struct opened {
+    rdk_task *task;
+    rdk_task_config config;
+    char data[RDK_PATH_TEXT];
+} opened;
+
+static bool same_task(const opened *o, const rdk_config *c)
+{
+    const rdk_task_config *a = &o->config, *b = &c->task;
+    return o->task && !strcmp(a->name, b->name) && a->length == b->length && a->vocab == b->vocab &&
+           a->encoder == b->encoder && a->tokenizer == b->tokenizer &&
+           a->val_fraction == b->val_fraction && !strcmp(o->data, c->data);
+}
+
+static bool open_task(opened *o, rdk_config *c, rdk_status *s)
+{
+    c->task.data = c->data[0] ? c->data : NULL;
+    c->task.encoder = c->model.arch == RDK_ENCODER;
+    if (same_task(o, c)) return true;
+    rdk_task_close(o->task);
+    o->config = c->task;
+    memcpy(o->data, c->data, sizeof o->data);
+    o->task = rdk_task_open(&c->task, s);
+    return o->task != NULL;
+}
+
+static bool resolve_point(rdk_ablation *a, size_t point, opened *o, rdk_status *s)
+{
+    char name[RDK_POINT_NAME];
+    rdk_status cause = {0};
+    rdk_config *c = &a->resolved[point];
+    rdk_point_config(a, point, c);
+    if (open_task(o, c, &cause) && rdk_config_resolve(c, o->task, &cause) &&
+        rdk_model_config_check(&c->model, &cause)) {
+        a->chance[point] = rdk_task_chance_loss(o->task);
+        return true;
+    }
+    return rdk_fail(s, cause.code, "%s (in the point %s)", cause.message,
+                    rdk_point_name(a, point, name));
+}
+
+bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s)
+{
+    opened o = {0};
+    a->resolved = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->resolved);
+    a->chance = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->chance);
+    bool ok = (a->resolved && a->chance) ||
+              rdk_fail(s, RDK_ENOMEM, "no memory for %zu configurations", a->n_points);
+    for (size_t i = 0; ok && i < a->n_points; i++) ok = resolve_point(a, i, &o, s);
+    rdk_task_close(o.task);
+    if (!ok) a->resolved = NULL, a->chance = NULL;
+    return ok;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+static bool replace(const rdk_ablation *a, const char *name, rdk_text *t, rdk_status *s)
+{
+    char path[FILE_PATH];
+    snprintf(path, sizeof path, "%s/%s", a->directory, name);
+    bool ok = rdk_text_ok(t, s) && rdk_file_replace(path, t->data, t->size, s);
+    rdk_text_free(t);
+    return ok;
+}
+
+static bool write_base(const rdk_ablation *a, rdk_status *s)
+{
+    rdk_text t = {0};
+    rdk_text_add(&t, "# What all runs of this ablation share; points.csv has what varies.\n");
+    rdk_config_write(&a->base, RDK_OPT_FINDS, &t);
+    return replace(a, "ablation.ini", &t, s);
+}
+
+static bool write_points(const rdk_ablation *a, rdk_status *s)
+{
+    rdk_text t = {0};
+    for (size_t i = 0; i < a->n_axes; i++)
+        rdk_text_add(&t, "%s%s", i ? "," : "", a->axes[i].option->name);
+    rdk_text_add(&t, "\n");
+    for (size_t point = 0; point < a->n_points; point++) {
+        for (size_t i = 0; i < a->n_axes; i++) {
+            if (i) rdk_text_add(&t, ",");
+            rdk_csv_text(&t, rdk_ablation_value(a, point, i));
+        }
+        rdk_text_add(&t, "\n");
+    }
+    return replace(a, "points.csv", &t, s);
+}
+
+void rdk_csv_text(rdk_text *t, const char *word)
+{
+    if (!strpbrk(word, ",\"")) {
+        rdk_text_add(t, "%s", word);
+        return;
+    }
+    rdk_text_add(t, "\"");
+    for (; *word; word++) {
+        if (*word == '"') rdk_text_add(t, "\"");
+        rdk_text_bytes(t, word, 1);
+    }
+    rdk_text_add(t, "\"");
+}
+
+/* -1 on failure. Waits: a holder only reads and writes these two files. */
+static int lock_directory(const rdk_ablation *a, rdk_status *s)
+{
+    char path[FILE_PATH];
+    if (!rdk_directory_make(a->directory, s)) return -1;
+    snprintf(path, sizeof path, "%s/ablation.lock", a->directory);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int locked = fd < 0 ? -1 : flock(fd, LOCK_EX);
+    while (locked != 0 && fd >= 0 && errno == EINTR) locked = flock(fd, LOCK_EX);
+    if (locked == 0) return fd;
+    rdk_fail(s, RDK_EIO, "cannot lock %s: %s", path, strerror(errno));
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_status *s)
+{
+    char directory[RDK_ABLATION_PATH];
+    int lock = lock_directory(a, s);
+    if (lock < 0) return false;
+    /* somebody may have been here since the first plan */
+    memcpy(directory, a->directory, sizeof directory);
+    rdk_ablation_free(a);
+    bool ok = rdk_ablation_plan(a, directory, wishes, n, s) && rdk_ablation_resolve(a, s);
+    ok = ok && (a->stored || write_base(a, s)) && write_points(a, s);
+    a->stored = ok;
+    close(lock);
+    return ok;
+}
