@@ -25,11 +25,13 @@ static double below(double z)
 
 double rdk_theory_gap_density(size_t n)
 {
-    static const double reach = 12, step = 1. / 64;
+    enum { REACH = 12, A_UNIT = 64 }; /* points a unit of z */
     double sum = 0;
-    for (double z = -reach; z <= reach; z += step)
+    for (int i = -REACH * A_UNIT; i <= REACH * A_UNIT; i++) {
+        double z = (double)i / A_UNIT;
         sum += z * density(z) * pow(below(z), (double)n - 1);
-    return (double)n * sum * step;
+    }
+    return (double)n * sum / A_UNIT;
 }
 
 /* ---- exact ----------------------------------------------------------------------------------- */
@@ -42,10 +44,10 @@ typedef struct averages {
 /* Narrow: over z, where x = u + sigma z. */
 static averages averages_narrow(double u, double sigma)
 {
-    static const double reach = 10, step = 0.1;
+    enum { REACH = 10, A_UNIT = 10 };
     averages a = {0};
-    for (double z = -reach; z <= reach; z += step) {
-        double t = exp(u + sigma * z), weight = step * density(z);
+    for (int i = -REACH * A_UNIT; i <= REACH * A_UNIT; i++) {
+        double z = (double)i / A_UNIT, t = exp(u + sigma * z), weight = density(z) / A_UNIT;
         a.phi += weight * exp(-t);
         a.psi += weight * t * t * exp(-t);
     }
@@ -56,12 +58,12 @@ static averages averages_narrow(double u, double sigma)
  * lies below a Gumbel variable) and a bump. */
 static averages averages_wide(double u, double sigma)
 {
-    static const double low = -40, high = 5, step = 0.125;
+    enum { LOW = -40, HIGH = 5, A_UNIT = 8 };
     averages a = {0};
-    for (double x = low; x <= high; x += step) {
-        double t = exp(x), z = (x - u) / sigma;
-        a.phi += step * t * exp(-t) * below(z);
-        a.psi += step * t * t * exp(-t) * density(z) / sigma;
+    for (int i = LOW * A_UNIT; i <= HIGH * A_UNIT; i++) {
+        double x = (double)i / A_UNIT, t = exp(x), z = (x - u) / sigma;
+        a.phi += t * exp(-t) * below(z) / A_UNIT;
+        a.psi += t * t * exp(-t) * density(z) / sigma / A_UNIT;
     }
     return a;
 }
@@ -75,7 +77,9 @@ rdk_expectation rdk_theory_exact(size_t n, double sigma2)
     double step = fmax(0.1, sigma / 16);
     /* e^-u is a typical Z: from 1 / (n e^reach) up to e^reach. */
     double low = -reach - log((double)n) - 40, area = -step / 2, square = 0;
-    for (double u = low; u <= reach; u += step) {
+    size_t points = (size_t)((reach - low) / step) + 1;
+    for (size_t i = 0; i < points; i++) {
+        double u = low + (double)i * step;
         averages a = sigma < 1 ? averages_narrow(u, sigma) : averages_wide(u, sigma);
         double others = a.phi > 0 ? exp(((double)n - 1) * log(a.phi)) : 0;
         area += step * a.phi * others;
