@@ -18,7 +18,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 B := build/$(MODE)
 ARCH := $(shell uname -m)
 
-ROOMS := base kernels autograd ops nn optim tasks probe run cli
+ROOMS := base kernels autograd ops nn optim tasks probe run report cli
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wconversion -Wno-sign-conversion -Wno-psabi
 # -ffp-contract=fast: one fused multiply-add where the processor has it; the same in every run.
 COMMON := -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $(WARN) -ffp-contract=fast -fno-math-errno -fno-trapping-math

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * All of rootdk. Floors, ground first: base, autograd, ops, nn, optim, tasks, probe, run. */
+ * All of rootdk. Floors, ground first: base, autograd, ops, nn, optim, tasks, probe, run, report.
+ */
 #ifndef ROOTDK_ROOTDK_H
 #define ROOTDK_ROOTDK_H
 
-#include <rootdk/run.h>
+#include <rootdk/report.h>
 
 #endif

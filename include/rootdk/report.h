@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * Runs read back: their tables, their configuration, how they ended.
+ *
+ * Invariant: reading never changes a run, also not one that is being written at the moment.
+ * Read next: src/report/table.c. */
+#ifndef ROOTDK_REPORT_H
+#define ROOTDK_REPORT_H
+
+#include <rootdk/run.h>
+
+/* ---- a CSV file ------------------------------------------------------------------------------ */
+
+/* A CSV file in memory, columns by name. A field may be quoted as in RFC 4180 ("a,b", "" inside);
+ * no field holds a line end. A last line without its end is one that is being written: left out. */
+typedef struct rdk_table {
+    char *path, *text;
+    size_t rows, columns;
+    char **names;    /* [columns] */
+    char **words;    /* [rows, columns] each field as text, unquoted */
+    double *numbers; /* [columns, rows] each field as a number, NAN where it is none */
+    size_t
+        *not_number; /* [columns] line of the first field that is neither a number nor empty; 0 */
+} rdk_table;
+
+/* NULL on failure: RDK_EIO (cannot be read), RDK_EFORMAT (path, line and what is wrong there: no
+ * header, a column twice, a line with more or fewer fields than the header). */
+rdk_table *rdk_table_read(const char *path, rdk_status *s);
+void rdk_table_free(rdk_table *t);
+/* The column of that name, or -1. */
+int rdk_table_column(const rdk_table *t, const char *name);
+/* A column as numbers [rows]; empty fields and nan are NAN, inf and -inf themselves. NULL where
+ * there is no such column or a field is no number (RDK_EFORMAT: path, line). Owned by the table. */
+const double *rdk_table_numbers(const rdk_table *t, const char *name, rdk_status *s);
+/* The text of a field; "" for a column of -1. */
+const char *rdk_table_word(const rdk_table *t, size_t row, int column);
+
+/* ---- a flat JSON object ---------------------------------------------------------------------- */
+
+/* Keys and values of an object such as run.json. */
+typedef struct rdk_record {
+    char *path;
+    size_t count;
+    struct rdk_record_field {
+        char *key, *value; /* value: a string unescaped; a number as it stands; "" for null */
+    } * fields;
+} rdk_record;
+
+/* NULL on failure: RDK_EIO, RDK_EFORMAT (path, line). */
+rdk_record *rdk_record_read(const char *path, rdk_status *s);
+void rdk_record_free(rdk_record *r);
+const char *rdk_record_word(const rdk_record *r, const char *key); /* NULL where absent */
+double rdk_record_number(const rdk_record *r, const char *key); /* NAN: absent, null, no number */
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+/* What a directory says of its run; its tables are read by name where they are wanted. */
+typedef struct rdk_saved_run {
+    char path[RDK_PATH_TEXT];
+    rdk_config config; /* config.ini, over the defaults */
+    rdk_record *about; /* run.json */
+} rdk_saved_run;
+
+/* Is there a config.ini in the directory? */
+bool rdk_saved_run_is(const char *path);
+/* Reads config.ini and run.json. Errors name file and line. */
+bool rdk_saved_run_open(rdk_saved_run *r, const char *path, rdk_status *s);
+void rdk_saved_run_close(rdk_saved_run *r);
+/* "running", "done", "diverged", "interrupted", "failed"; "unknown" where run.json says none. */
+const char *rdk_saved_run_status(const rdk_saved_run *r);
+/* DIR/name, e.g. "metrics.csv". */
+rdk_table *rdk_saved_run_table(const rdk_saved_run *r, const char *name, rdk_status *s);
+/* The value of an option as config.ini has it ("scale" -> "sqrt"), appended. */
+void rdk_saved_run_option(const rdk_saved_run *r, const rdk_option *o, rdk_text *value);
+
+#endif
