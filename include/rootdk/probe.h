@@ -66,4 +66,28 @@ rdk_theory rdk_theory_rows(size_t n, double sigma2, size_t samples, uint64_t see
  * 0.0028; score_std is exact. Costs 20 to 30 ms of one core up to len 256, 100 ms at 1024. */
 rdk_theory rdk_theory_sequence(size_t len, bool causal, double sigma2);
 
+/* ---- several runs ---------------------------------------------------------------------------- */
+
+/* Mean of n values and half the width of its 95 % t-interval (mean +- half covers the expected
+ * value in 95 of 100 samples, where the values are independent and normal). half is NAN for n < 2,
+ * mean too for n = 0. Values that are not finite make both so: leave diverged runs out and count
+ * them. */
+typedef struct rdk_interval {
+    double mean, half;
+    size_t n;
+} rdk_interval;
+rdk_interval rdk_interval_of(const double *x, size_t n);
+/* The t with P(|T| <= t) = mass under Student's distribution with df degrees of freedom:
+ * rdk_student_t(0.95, 4) = 2.776. 0 <= mass < 1, df >= 1, else NAN. */
+double rdk_student_t(double mass, size_t df);
+/* The middle value, or the mean of the two middle ones. Sorts x; nan sorts last. NAN for n = 0. */
+double rdk_median(double *x, size_t n);
+
+/* Sensitivity to the learning rate (Wortsman et al. 2023): the mean of min(loss, l0) over the rates
+ * tried, less the best of them; loss[i]: final loss at rate i. A loss that is not finite counts as
+ * l0. `l0` is ln V (chance) or the loss before the first update: saturation can raise the latter
+ * far above chance, so both belong in a table. A model that never leaves l0 scores 0: read it next
+ * to the losses. NAN for n = 0 or l0 not finite. */
+double rdk_lr_sensitivity(const double *loss, size_t n, double l0);
+
 #endif
