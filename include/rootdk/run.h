@@ -51,7 +51,7 @@ typedef struct rdk_option {
     const char *group; /* heading in --help */
     rdk_option_type type;
     rdk_option_scope scope;
-    size_t offset, size;        /* of the field in rdk_config */
+    size_t offset, size;        /* of the field in the struct that the table is about */
     const char *initial;        /* default, as text */
     double low, high;           /* range of a number, both included */
     const char *const *choices; /* NULL-terminated, in the order of the enum */
@@ -69,9 +69,10 @@ const rdk_option *rdk_option_find(const char *name); /* exact; NULL where there 
  * trainers call it ("batch-size"). NULL where nothing is near. */
 const rdk_option *rdk_option_nearest(const char *name);
 /* A validated assignment; on failure (RDK_EVALUE: option, value, allowed range or names, the
- * nearest name) nothing is changed. */
-bool rdk_option_set(rdk_config *c, const rdk_option *o, const char *value, rdk_status *s);
-void rdk_option_text(const rdk_config *c, const rdk_option *o, rdk_text *out);
+ * nearest name) nothing is changed. fields: the struct that o's table is about, for the rows here
+ * an rdk_config. */
+bool rdk_option_set(void *fields, const rdk_option *o, const char *value, rdk_status *s);
+void rdk_option_text(const void *fields, const rdk_option *o, rdk_text *out);
 /* What may be given, for messages and help: "a whole number from 1 to 1000, or auto". */
 enum { RDK_RANGE_TEXT = 200 };
 char *rdk_option_range(const rdk_option *o, char buf[RDK_RANGE_TEXT]);

@@ -2,7 +2,7 @@
  * What the files of src/cli share. The only place, beside src/run, that prints; the only one that
  * ends the process.
  *
- * Read next: main.c, the verbs; args.c, how a command line is read. */
+ * Read next: main.c, the verbs; words.c, how a command line is read. */
 #ifndef RDK_CLI_CLI_H
 #define RDK_CLI_CLI_H
 
@@ -16,26 +16,38 @@ enum {
     RDK_EXIT_FAILED = 1,
     RDK_EXIT_USAGE = 2,
     RDK_EXIT_DIVERGED = 3,
+    RDK_EXIT_CHECK = 4, /* a self-check is off by more than its bound */
 };
 /* Says what failed in one line on stderr; the exit status that belongs to it. */
 int rdk_cli_failed(const rdk_status *s);
 
 /* ---- main.c: verbs --------------------------------------------------------------------------- */
 
+/* What a verb's options may be. Help, man page and completion are made from it as well. */
+typedef struct rdk_grammar {
+    const rdk_option *own; /* [n_own] rows over a struct of the verb's own */
+    size_t n_own;
+    bool runs;         /* the options of a run (src/run/options.c) as well */
+    unsigned switches; /* 1 << action of those it takes beside those that every verb takes */
+    const char *notes; /* the end of its --help page: lines, or NULL */
+} rdk_grammar;
+
 typedef struct rdk_verb {
     const char *name, *synopsis, *about;
     int (*run)(int argc, char **argv); /* the words behind the verb; returns the exit status */
+    const rdk_grammar *grammar;        /* NULL: takes no options */
 } rdk_verb;
 size_t rdk_verb_count(void);
 const rdk_verb *rdk_verb_at(size_t i);
+const rdk_verb *rdk_verb_find(const char *name); /* NULL where there is none */
 /* How the user calls the program: "./train", "rootdk". */
 const char *rdk_cli_command(void);
 
-/* ---- args.c ---------------------------------------------------------------------------------- */
+/* ---- words.c --------------------------------------------------------------------------------- */
 
-/* What a call of train is to do. */
+/* What a call is to do. */
 typedef enum rdk_action {
-    RDK_ACTION_TRAIN,
+    RDK_ACTION_VERB, /* what the verb is for */
     RDK_ACTION_DESCRIBE,
     RDK_ACTION_SHOW_BATCH,
     RDK_ACTION_HELP,
@@ -54,6 +66,36 @@ typedef struct rdk_switch {
 size_t rdk_switch_count(void);
 const rdk_switch *rdk_switch_at(size_t i);
 
+bool rdk_grammar_takes(const rdk_grammar *g, const rdk_switch *f);
+const rdk_option *rdk_grammar_find(const rdk_grammar *g, const char *name);
+/* What the user may have meant, or NULL. */
+const char *rdk_grammar_nearest(const rdk_grammar *g, const char *name);
+
+/* An option of the command line and the text that was given for it. */
+typedef struct rdk_assignment {
+    const rdk_option *option;
+    const char *value;
+} rdk_assignment;
+
+typedef struct rdk_words {
+    rdk_assignment *set; /* [n_set] as they came, none twice */
+    size_t n_set;
+    rdk_action action;
+    const char *config_path, *help_about; /* NULL where not given */
+} rdk_words;
+/* The words behind a verb; texts stay in argv. Values are not looked at yet: rdk_option_set does
+ * that. Free with rdk_words_free either way. */
+bool rdk_words_read(rdk_words *w, const rdk_grammar *g, int argc, char **argv, rdk_status *s);
+void rdk_words_free(rdk_words *w);
+/* The text given for an option, or NULL. */
+const char *rdk_words_value(const rdk_words *w, const char *name);
+/* The verb's own options into its struct: what was given, else the defaults. */
+bool rdk_words_set_own(const rdk_words *w, const rdk_grammar *g, void *fields, rdk_status *s);
+
+/* ---- args.c ---------------------------------------------------------------------------------- */
+
+extern const rdk_grammar rdk_train_grammar;
+
 typedef struct rdk_arguments {
     rdk_config config;
     bool *given; /* [option_count] set on the command line or in the --config file */
@@ -67,7 +109,12 @@ void rdk_arguments_free(rdk_arguments *a);
 /* ---- help.c, version.c, man.c, completion.c: all from the tables ----------------------------- */
 
 void rdk_print_help(FILE *out);
-bool rdk_print_option(FILE *out, const char *name, rdk_status *s);
+void rdk_print_verb_help(FILE *out, const rdk_verb *v);
+bool rdk_print_option(FILE *out, const rdk_grammar *g, const char *name, rdk_status *s);
+/* Is it one of --help, --version, --man, --completion? */
+bool rdk_is_beside(rdk_action action);
+/* Does what such an action asks for, about this verb's options; returns the exit status. */
+int rdk_cli_beside(rdk_action action, const char *help_about, const rdk_grammar *g);
 void rdk_print_version(FILE *out);
 void rdk_print_man(FILE *out);
 void rdk_print_completion(FILE *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --help, from the tables of options, switches, scalings and tasks.
+ * --help, from the tables of verbs, options, switches, scalings and tasks.
  * Invariant: one line an option, at most 100 columns (tests/cli/test_usage.c). */
 #include <string.h>
 
@@ -66,11 +66,12 @@ static void print_option(FILE *out, const rdk_option *o)
     fprintf(out, "\n");
 }
 
-static void print_switches(FILE *out)
+static void print_switches(FILE *out, const rdk_grammar *g)
 {
     char usage[RDK_USAGE_TEXT];
     for (size_t i = 0; i < rdk_switch_count(); i++) {
         const rdk_switch *f = rdk_switch_at(i);
+        if (!rdk_grammar_takes(g, f)) continue;
         bool needed = f->value_name && f->action != RDK_ACTION_HELP;
         snprintf(usage, sizeof usage, "--%s%s%s", f->name, needed ? " " : "",
                  needed ? f->value_name : "");
@@ -78,16 +79,22 @@ static void print_switches(FILE *out)
     }
 }
 
-static void print_options(FILE *out)
+/* Rows that stand together, under the headings of their groups. */
+static void print_rows(FILE *out, const rdk_option *rows, size_t n)
 {
-    const char *group = "";
-    for (size_t i = 0; i < rdk_option_count(); i++) {
-        const rdk_option *o = rdk_option_at(i);
-        if (strcmp(group, o->group) != 0) fprintf(out, "\n%s:\n", o->group);
-        group = o->group;
-        print_option(out, o);
+    for (size_t i = 0; i < n; i++) {
+        bool heads = i == 0 || strcmp(rows[i - 1].group, rows[i].group) != 0;
+        if (heads) fprintf(out, "\n%s:\n", rows[i].group);
+        print_option(out, &rows[i]);
     }
-    print_switches(out);
+}
+
+static void print_options(FILE *out, const rdk_grammar *g)
+{
+    fprintf(out, "\noptions: --opt value or --opt=value; (what it takes) [what it is otherwise]\n");
+    print_rows(out, g->own, g->n_own);
+    if (g->runs) print_rows(out, rdk_option_at(0), rdk_option_count());
+    print_switches(out, g);
 }
 
 /* ---- the tables beside ----------------------------------------------------------------------- */
@@ -135,14 +142,18 @@ static void print_tasks(FILE *out)
     }
 }
 
-static void print_verbs(FILE *out)
+static void print_usage(FILE *out, const rdk_verb *v)
 {
     enum { SYNOPSIS_COLUMNS = 20 };
-    for (size_t i = 0; i < rdk_verb_count(); i++) {
-        const rdk_verb *v = rdk_verb_at(i);
-        fprintf(out, "%*s%s %-*s %s\n", INDENT, "", rdk_cli_command(), SYNOPSIS_COLUMNS,
-                v->synopsis, v->about);
-    }
+    fprintf(out, "%*s%s %-*s %s\n", INDENT, "", rdk_cli_command(), SYNOPSIS_COLUMNS, v->synopsis,
+            v->about);
+}
+
+static void print_exit_status(FILE *out)
+{
+    fprintf(
+        out,
+        "\nexit status: 0 done, 1 failed, 2 usage, 3 the run diverged, 4 a self-check failed\n");
 }
 
 void rdk_print_help(FILE *out)
@@ -150,15 +161,25 @@ void rdk_print_help(FILE *out)
     fprintf(out,
             "rootdk trains small Transformers and shows what the scaling of attention does.\n\n"
             "usage:\n");
-    print_verbs(out);
-    fprintf(out, "\noptions: --opt value or --opt=value; (what it takes) [what it is otherwise]\n");
-    print_options(out);
+    for (size_t i = 0; i < rdk_verb_count(); i++) print_usage(out, rdk_verb_at(i));
+    print_options(out, &rdk_train_grammar);
     print_scalings(out);
     print_tasks(out);
-    fprintf(out, "\nexit status: 0 done, 1 failed, 2 usage, 3 the run diverged\n");
+    print_exit_status(out);
 }
 
-bool rdk_print_option(FILE *out, const char *name, rdk_status *s)
+void rdk_print_verb_help(FILE *out, const rdk_verb *v)
+{
+    fprintf(out, "usage:\n");
+    print_usage(out, v);
+    print_options(out, v->grammar);
+    if (v->grammar->notes) fprintf(out, "\n%s\n", v->grammar->notes);
+    print_exit_status(out);
+}
+
+/* ---- one option, all about it ---------------------------------------------------------------- */
+
+bool rdk_print_option(FILE *out, const rdk_grammar *g, const char *name, rdk_status *s)
 {
     static const char *const scopes[] = {
         "defines the run: in config.ini and checkpoints, fixed on --resume",
@@ -168,20 +189,52 @@ bool rdk_print_option(FILE *out, const char *name, rdk_status *s)
     };
     char usage[RDK_USAGE_TEXT], range[RDK_RANGE_TEXT], quoted[RDK_QUOTE_TEXT];
     if (!strncmp(name, "--", 2)) name += 2;
-    const rdk_option *o = rdk_option_find(name);
+    const rdk_option *o = rdk_grammar_find(g, name);
     if (!o) {
-        const rdk_option *near = rdk_option_nearest(name);
+        const char *near = rdk_grammar_nearest(g, name);
         return rdk_fail(s, RDK_EVALUE, "no option is called %s%s%s%s", rdk_quote(name, quoted),
-                        near ? " (did you mean " : " (--help lists them all)",
-                        near ? near->name : "", near ? "?)" : "");
+                        near ? " (did you mean " : " (--help lists them all)", near ? near : "",
+                        near ? "?)" : "");
     }
     fprintf(out, "%s\n", rdk_option_usage(o, usage));
     fprintf(out, "  about    %s\n", o->help);
     fprintf(out, "  takes    %s\n", rdk_option_range(o, range));
     fprintf(out, "  default  %s\n", o->initial[0] ? o->initial : "none");
     if (o->auto_rule) fprintf(out, "  auto     %s\n", o->auto_rule);
+    if (o != rdk_option_find(name)) return true; /* the rest is about options of a run */
     fprintf(out, "  scope    %s\n", scopes[o->scope]);
     if (!strcmp(name, "scale")) print_scalings(out);
     if (!strcmp(name, "task")) print_tasks(out);
     return true;
+}
+
+/* ---- what stands beside a verb --------------------------------------------------------------- */
+
+bool rdk_is_beside(rdk_action action)
+{
+    return action == RDK_ACTION_HELP || action == RDK_ACTION_VERSION || action == RDK_ACTION_MAN ||
+           action == RDK_ACTION_COMPLETION;
+}
+
+static int print_help_on(const char *about, const rdk_grammar *g)
+{
+    rdk_status s = {0};
+    if (about) {
+        return rdk_print_option(stdout, g, about, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);
+    }
+    for (size_t i = 0; g != &rdk_train_grammar && i < rdk_verb_count(); i++) {
+        if (rdk_verb_at(i)->grammar != g) continue;
+        rdk_print_verb_help(stdout, rdk_verb_at(i));
+        return RDK_EXIT_DONE;
+    }
+    rdk_print_help(stdout);
+    return RDK_EXIT_DONE;
+}
+
+int rdk_cli_beside(rdk_action action, const char *help_about, const rdk_grammar *g)
+{
+    if (action == RDK_ACTION_VERSION) rdk_print_version(stdout);
+    if (action == RDK_ACTION_MAN) rdk_print_man(stdout);
+    if (action == RDK_ACTION_COMPLETION) rdk_print_completion(stdout);
+    return action == RDK_ACTION_HELP ? print_help_on(help_about, g) : RDK_EXIT_DONE;
 }

@@ -18,9 +18,9 @@ static int run_help(int argc, char **argv);
 static int run_version(int argc, char **argv);
 
 static const rdk_verb verbs[] = {
-    {"train", "[train] [OPTIONS]", "train one model", rdk_cli_train},
-    {"help", "help [OPTION]", "this page, or all about one option", run_help},
-    {"version", "version", "the same as --version", run_version},
+    {"train", "[train] [OPTIONS]", "train one model", rdk_cli_train, &rdk_train_grammar},
+    {"help", "help [VERB|OPTION]", "this page, or all about one verb or option", run_help, NULL},
+    {"version", "version", "the same as --version", run_version, NULL},
 };
 
 enum { VERBS = sizeof verbs / sizeof *verbs };
@@ -33,6 +33,14 @@ size_t rdk_verb_count(void)
 const rdk_verb *rdk_verb_at(size_t i)
 {
     return i < VERBS ? &verbs[i] : NULL;
+}
+
+const rdk_verb *rdk_verb_find(const char *name)
+{
+    for (size_t i = 0; i < VERBS; i++) {
+        if (!strcmp(verbs[i].name, name)) return &verbs[i];
+    }
+    return NULL;
 }
 
 /* Set once at the start; how the launcher was typed, or argv[0]. */
@@ -65,13 +73,14 @@ int rdk_cli_failed(const rdk_status *s)
 static int run_help(int argc, char **argv)
 {
     rdk_status s = {0};
-    if (argc == 0) {
-        rdk_print_help(stdout);
-        return RDK_EXIT_DONE;
+    if (argc > 1) {
+        rdk_fail(&s, RDK_EVALUE, "help is about one verb or one option at a time");
+        return rdk_cli_failed(&s);
     }
-    if (argc > 1) rdk_fail(&s, RDK_EVALUE, "help is about one option at a time");
-    bool printed = argc == 1 && rdk_print_option(stdout, argv[0], &s);
-    return printed ? RDK_EXIT_DONE : rdk_cli_failed(&s);
+    const rdk_verb *v = argc ? rdk_verb_find(argv[0]) : NULL;
+    if (v)
+        return rdk_cli_beside(RDK_ACTION_HELP, NULL, v->grammar ? v->grammar : &rdk_train_grammar);
+    return rdk_cli_beside(RDK_ACTION_HELP, argc ? argv[0] : NULL, &rdk_train_grammar);
 }
 
 static int run_version(int argc, char **argv)
@@ -107,10 +116,8 @@ static int unknown_verb(const char *word)
 static int run(int argc, char **argv)
 {
     if (argc < 2 || argv[1][0] == '-') return rdk_cli_train(argc > 0 ? argc - 1 : 0, argv + 1);
-    for (size_t i = 0; i < VERBS; i++) {
-        if (!strcmp(verbs[i].name, argv[1])) return verbs[i].run(argc - 2, argv + 2);
-    }
-    return unknown_verb(argv[1]);
+    const rdk_verb *v = rdk_verb_find(argv[1]);
+    return v ? v->run(argc - 2, argv + 2) : unknown_verb(argv[1]);
 }
 
 /* What stdout could not take is lost, and the caller must know. */

@@ -58,16 +58,34 @@ static void print_option(FILE *out, const rdk_option *o)
     fprintf(out, ".\n");
 }
 
+/* Rows that stand together, under the headings of their groups. */
+static void print_rows(FILE *out, const rdk_option *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool heads = i == 0 || strcmp(rows[i - 1].group, rows[i].group) != 0;
+        if (heads) print_heading(out, ".SS", rows[i].group);
+        print_option(out, &rows[i]);
+    }
+}
+
+/* The options that each verb has beside those of a run. */
+static void print_verb_options(FILE *out)
+{
+    for (size_t i = 0; i < rdk_verb_count(); i++) {
+        const rdk_verb *v = rdk_verb_at(i);
+        if (!v->grammar || !v->grammar->n_own) continue;
+        char heading[RDK_USAGE_TEXT];
+        snprintf(heading, sizeof heading, "options of %s", v->name);
+        print_heading(out, ".SH", heading);
+        print_line(out, v->about);
+        print_rows(out, v->grammar->own, v->grammar->n_own);
+    }
+}
+
 static void print_options(FILE *out)
 {
-    const char *group = "";
     fprintf(out, ".SH OPTIONS\n");
-    for (size_t i = 0; i < rdk_option_count(); i++) {
-        const rdk_option *o = rdk_option_at(i);
-        if (strcmp(group, o->group) != 0) print_heading(out, ".SS", o->group);
-        group = o->group;
-        print_option(out, o);
-    }
+    print_rows(out, rdk_option_at(0), rdk_option_count());
     fprintf(out, ".SS \"BESIDE A RUN\"\n");
     for (size_t i = 0; i < rdk_switch_count(); i++) {
         char usage[RDK_USAGE_TEXT];
@@ -126,7 +144,7 @@ static const char *const ending[] = {
     "\\fBOMP_WAIT_POLICY\\fR",
     "\\fBpassive\\fR where other processes want the same cores: threads that wait then sleep",
     ".SH \"EXIT STATUS\"",
-    "0 done; 1 failed; 2 usage; 3 the run diverged.",
+    "0 done; 1 failed; 2 usage; 3 the run diverged; 4 a self\\-check failed.",
     NULL,
 };
 
@@ -146,6 +164,7 @@ void rdk_print_man(FILE *out)
             "Values stand behind their option, as \\fB\\-\\-lr 1e\\-3\\fR or "
             "\\fB\\-\\-lr=1e\\-3\\fR; abbreviations are refused.\n");
     print_options(out);
+    print_verb_options(out);
     print_tables(out);
     for (size_t i = 0; ending[i]; i++) fprintf(out, "%s\n", ending[i]);
 }

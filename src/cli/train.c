@@ -45,31 +45,18 @@ static int act(rdk_arguments *a)
         .stop = rdk_signals_flag(),
         .command = rdk_cli_command(),
     };
+    if (rdk_is_beside(a->action)) {
+        return rdk_cli_beside(a->action, a->help_about, &rdk_train_grammar);
+    }
     rdk_choose_threads(a->config.threads, &io.threads_reason);
     switch (a->action) {
     case RDK_ACTION_DESCRIBE:
         return rdk_describe(&a->config, a->given, &io, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);
     case RDK_ACTION_SHOW_BATCH:
         return rdk_show_batch(&a->config, a->given, &io, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);
-    case RDK_ACTION_VERSION:
-        rdk_print_version(stdout);
-        return RDK_EXIT_DONE;
-    case RDK_ACTION_MAN:
-        rdk_print_man(stdout);
-        return RDK_EXIT_DONE;
-    case RDK_ACTION_COMPLETION:
-        rdk_print_completion(stdout);
-        return RDK_EXIT_DONE;
-    case RDK_ACTION_HELP:
-        if (a->help_about && !rdk_print_option(stdout, a->help_about, &s))
-            return rdk_cli_failed(&s);
-        if (!a->help_about) rdk_print_help(stdout);
-        return RDK_EXIT_DONE;
-    case RDK_ACTION_TRAIN:
-    case RDK_ACTION_CONFIG:
-        break;
+    default:
+        return train(a, &io);
     }
-    return train(a, &io);
 }
 
 int rdk_cli_train(int argc, char **argv)

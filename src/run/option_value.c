@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How an option's row reads a value into its field of rdk_config, and writes it as text again.
+ * How an option's row reads a value into its field, and writes it as text again.
  *
  * Invariant: a text is taken whole or not at all, and rdk_option_text gives a text that
  * rdk_option_set reads back to the same value.
@@ -127,22 +127,22 @@ static bool refuse(const rdk_option *o, const char *value, rdk_status *s)
 
 /* ---- the field ------------------------------------------------------------------------------- */
 
-static void *field_of(rdk_config *c, const rdk_option *o)
+static void *field_of(void *fields, const rdk_option *o)
 {
-    return (char *)c + o->offset;
+    return (char *)fields + o->offset;
 }
 
-static void store_uint(rdk_config *c, const rdk_option *o, uint64_t x)
+static void store_uint(void *fields, const rdk_option *o, uint64_t x)
 {
     uint32_t narrow = (uint32_t)x;
-    memcpy(field_of(c, o), o->size == sizeof x ? (void *)&x : (void *)&narrow, o->size);
+    memcpy(field_of(fields, o), o->size == sizeof x ? (void *)&x : (void *)&narrow, o->size);
 }
 
-static uint64_t load_uint(const rdk_config *c, const rdk_option *o)
+static uint64_t load_uint(const void *fields, const rdk_option *o)
 {
     uint64_t wide;
     uint32_t narrow;
-    const char *field = (const char *)c + o->offset;
+    const char *field = (const char *)fields + o->offset;
     if (o->size == sizeof wide) {
         memcpy(&wide, field, sizeof wide);
         return wide;
@@ -151,19 +151,19 @@ static uint64_t load_uint(const rdk_config *c, const rdk_option *o)
     return narrow;
 }
 
-static void store_text(rdk_config *c, const rdk_option *o, const char *text)
+static void store_text(void *fields, const rdk_option *o, const char *text)
 {
-    memset(field_of(c, o), 0, o->size);
-    memcpy(field_of(c, o), text, strlen(text));
+    memset(field_of(fields, o), 0, o->size);
+    memcpy(field_of(fields, o), text, strlen(text));
 }
 
 /* ---- one setter a type ----------------------------------------------------------------------- */
 
-static bool set_uint(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_uint(void *fields, const rdk_option *o, const char *value)
 {
     uint64_t x;
     if (!rdk_parse_uint(value, &x) || (double)x < o->low || (double)x > o->high) return false;
-    store_uint(c, o, x);
+    store_uint(fields, o, x);
     return true;
 }
 
@@ -174,95 +174,95 @@ static bool parse_real(const rdk_option *o, const char *value, double *x)
     return true;
 }
 
-static bool set_real(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_real(void *fields, const rdk_option *o, const char *value)
 {
     double x;
     if (!parse_real(o, value, &x)) return false;
-    memcpy(field_of(c, o), &x, sizeof x);
+    memcpy(field_of(fields, o), &x, sizeof x);
     return true;
 }
 
-static bool set_bool(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_bool(void *fields, const rdk_option *o, const char *value)
 {
     bool on = !strcmp(value, "on");
     if (!on && strcmp(value, "off") != 0) return false;
-    memcpy(field_of(c, o), &on, sizeof on);
+    memcpy(field_of(fields, o), &on, sizeof on);
     return true;
 }
 
-static bool set_choice(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_choice(void *fields, const rdk_option *o, const char *value)
 {
     for (int i = 0; o->choices[i]; i++) {
         if (strcmp(o->choices[i], value) != 0) continue;
-        memcpy(field_of(c, o), &i, sizeof i);
+        memcpy(field_of(fields, o), &i, sizeof i);
         return true;
     }
     return false;
 }
 
 /* A number is kept in its shortest form, so that 0.50 and .5 are one value. */
-static bool set_name(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_name(void *fields, const rdk_option *o, const char *value)
 {
     const char *names[MOST_NAMES];
     size_t n = names_of(o, names);
     for (size_t i = 0; i < n; i++) {
         if (strcmp(names[i], value) != 0) continue;
         if (strlen(value) >= o->size) return false;
-        store_text(c, o, value);
+        store_text(fields, o, value);
         return true;
     }
     double x;
     char number[RDK_NUMBER_TEXT];
     if (!(o->low < o->high) || !parse_real(o, value, &x)) return false;
-    store_text(c, o, rdk_text_double(x, number));
+    store_text(fields, o, rdk_text_double(x, number));
     return true;
 }
 
-static bool set_text(rdk_config *c, const rdk_option *o, const char *value)
+static bool set_text(void *fields, const rdk_option *o, const char *value)
 {
     if (strlen(value) >= o->size) return false;
     for (const char *p = value; *p; p++) {
         if (is_control(*p)) return false;
     }
-    store_text(c, o, value);
+    store_text(fields, o, value);
     return true;
 }
 
-static void set_auto(rdk_config *c, const rdk_option *o)
+static void set_auto(void *fields, const rdk_option *o)
 {
     const int none = -1;
     if (o->type == RDK_OPT_CHOICE) {
-        memcpy(field_of(c, o), &none, sizeof none);
+        memcpy(field_of(fields, o), &none, sizeof none);
     } else {
-        memset(field_of(c, o), 0, o->size);
+        memset(field_of(fields, o), 0, o->size);
     }
 }
 
-bool rdk_option_set(rdk_config *c, const rdk_option *o, const char *value, rdk_status *s)
+bool rdk_option_set(void *fields, const rdk_option *o, const char *value, rdk_status *s)
 {
     bool taken = false;
     if (o->auto_rule && !strcmp(by_rule, value)) {
-        set_auto(c, o);
+        set_auto(fields, o);
         return true;
     }
     switch (o->type) {
     case RDK_OPT_UINT:
-        taken = set_uint(c, o, value);
+        taken = set_uint(fields, o, value);
         break;
     case RDK_OPT_REAL:
-        taken = set_real(c, o, value);
+        taken = set_real(fields, o, value);
         break;
     case RDK_OPT_BOOL:
-        taken = set_bool(c, o, value);
+        taken = set_bool(fields, o, value);
         break;
     case RDK_OPT_CHOICE:
-        taken = set_choice(c, o, value);
+        taken = set_choice(fields, o, value);
         break;
     case RDK_OPT_NAME:
-        taken = set_name(c, o, value);
+        taken = set_name(fields, o, value);
         break;
     case RDK_OPT_TEXT:
-        taken = set_text(c, o, value);
+        taken = set_text(fields, o, value);
         break;
     }
     return taken || refuse(o, value, s);
@@ -270,17 +270,17 @@ bool rdk_option_set(rdk_config *c, const rdk_option *o, const char *value, rdk_s
 
 /* ---- as text --------------------------------------------------------------------------------- */
 
-static void real_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
+static void real_text(const void *fields, const rdk_option *o, rdk_text *out)
 {
     double x;
     char number[RDK_NUMBER_TEXT];
-    memcpy(&x, (const char *)c + o->offset, sizeof x);
+    memcpy(&x, (const char *)fields + o->offset, sizeof x);
     rdk_text_add(out, "%s", o->auto_rule && x == 0 ? by_rule : rdk_text_double(x, number));
 }
 
-static void uint_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
+static void uint_text(const void *fields, const rdk_option *o, rdk_text *out)
 {
-    uint64_t x = load_uint(c, o);
+    uint64_t x = load_uint(fields, o);
     if (o->auto_rule && x == 0) {
         rdk_text_add(out, "%s", by_rule);
     } else {
@@ -288,17 +288,17 @@ static void uint_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
     }
 }
 
-void rdk_option_text(const rdk_config *c, const rdk_option *o, rdk_text *out)
+void rdk_option_text(const void *fields, const rdk_option *o, rdk_text *out)
 {
-    const char *field = (const char *)c + o->offset;
+    const char *field = (const char *)fields + o->offset;
     bool on;
     int choice;
     switch (o->type) {
     case RDK_OPT_UINT:
-        uint_text(c, o, out);
+        uint_text(fields, o, out);
         break;
     case RDK_OPT_REAL:
-        real_text(c, o, out);
+        real_text(fields, o, out);
         break;
     case RDK_OPT_BOOL:
         memcpy(&on, field, sizeof on);
