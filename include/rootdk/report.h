@@ -72,4 +72,11 @@ rdk_table *rdk_saved_run_table(const rdk_saved_run *r, const char *name, rdk_sta
 /* The value of an option as config.ini has it ("scale" -> "sqrt"), appended. */
 void rdk_saved_run_option(const rdk_saved_run *r, const rdk_option *o, rdk_text *value);
 
+/* ---- what is made of them -------------------------------------------------------------------- */
+
+/* Writes one HTML page about the run in the directory, or about the ablation whose runs are its
+ * subdirectories, to path: all or nothing. What cannot be read beside others is left out and named
+ * on the page. */
+bool rdk_report_write(const char *directory, const char *path, rdk_status *s);
+
 #endif

@@ -19,6 +19,10 @@ static int run_version(int argc, char **argv);
 
 static const rdk_verb verbs[] = {
     {"train", "[train] [OPTIONS]", "train one model", rdk_cli_train, &rdk_train_grammar},
+    {"report", "report DIR [OPTIONS]", "one HTML page about a run or an ablation", rdk_cli_report,
+     &rdk_report_grammar},
+    {"show", "show DIR... [OPTIONS]", "curves and summary of runs in the terminal", rdk_cli_show,
+     &rdk_show_grammar},
     {"help", "help [VERB|OPTION]", "this page, or all about one verb or option", run_help, NULL},
     {"version", "version", "the same as --version", run_version, NULL},
 };

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ * Words and figures that several sections share. Read next: page.c. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "page.h"
+
+double rdk_run_loss(const rdk_report_run *run)
+{
+    return run->loss;
+}
+
+double rdk_run_accuracy(const rdk_report_run *run)
+{
+    return run->accuracy;
+}
+
+double rdk_run_solved_step(const rdk_report_run *run)
+{
+    return run->solved_step;
+}
+
+double rdk_run_entropy_start(const rdk_report_run *run)
+{
+    return run->entropy_start;
+}
+
+double rdk_run_entropy_end(const rdk_report_run *run)
+{
+    return run->entropy_end;
+}
+
+double rdk_run_sat99_start(const rdk_report_run *run)
+{
+    return run->sat99_start;
+}
+
+double rdk_run_ds_median(const rdk_report_run *run)
+{
+    return run->start.ds_median;
+}
+
+double rdk_run_ds_top5(const rdk_report_run *run)
+{
+    return run->start.ds_top5;
+}
+
+double rdk_run_ratio(const rdk_report_run *run)
+{
+    return run->start.ratio;
+}
+
+static double l0_of(const rdk_report_run *run, bool from_initial)
+{
+    return from_initial ? run->initial_loss : log(run->vocabulary);
+}
+
+/* Of one seed: the losses of all rates of the series at this d_k. NAN where a rate is missing. */
+static double sensitivity_of_seed(rdk_report *r, const rdk_report_run *like, bool from_initial)
+{
+    double *loss = rdk_report_alloc(r, r->n_rates, sizeof *loss), l0 = l0_of(like, from_initial);
+    size_t n = 0;
+    for (size_t i = 0; loss && i < r->n_runs; i++) {
+        const rdk_report_run *run = &r->runs[i];
+        if (run->series != like->series || run->panel != like->panel ||
+            run->saved.config.seed != like->saved.config.seed || !run->finished)
+            continue;
+        if (n < r->n_rates) loss[n++] = run->loss;
+    }
+    return n == r->n_rates ? rdk_lr_sensitivity(loss, n, l0) : NAN;
+}
+
+rdk_interval rdk_rate_sensitivity(rdk_report *r, size_t series, size_t panel, bool from_initial)
+{
+    double *x = rdk_report_alloc(r, r->n_runs, sizeof *x);
+    size_t n = 0;
+    for (size_t i = 0; x && i < r->n_runs; i++) {
+        const rdk_report_run *run = &r->runs[i];
+        if (run->series != series || run->panel != panel || run->rate != 0) continue;
+        double value = sensitivity_of_seed(r, run, from_initial);
+        if (isfinite(value)) x[n++] = value;
+    }
+    return rdk_interval_of(x, n);
+}
+
+void rdk_metric_link(rdk_text *t, const char *metric, const char *words)
+{
+    rdk_text_add(t, "<a class=\"metric\" href=\"#m-%s\">%s</a>", metric, words);
+}
+
+void rdk_interval_words(rdk_text *t, rdk_interval v)
+{
+    char number[RDK_READABLE];
+    rdk_text_add(t, "%s", rdk_readable(v.mean, number));
+    if (v.n > 1) {
+        snprintf(number, sizeof number, "%.2g", v.half);
+        for (char *p = number; *p; p++)
+            if (*p == ',') *p = '.';
+        rdk_text_add(t, "&nbsp;&plusmn;&nbsp;%s", number);
+    }
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static const rdk_varied *varied(const rdk_report *r, const rdk_option *o)
+{
+    for (size_t v = 0; v < r->n_varied; v++)
+        if (r->varied[v].option == o) return &r->varied[v];
+    return NULL;
+}
+
+/* Quoted for a shell where it holds more than plain characters. */
+static void shell_word(rdk_text *t, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_=+.,/:@%";
+    bool quote = !*word || word[strspn(word, plain)] != '\0';
+    rdk_text quoted = {0};
+    for (const char *p = word; *p; p++) {
+        if (*p == '\'')
+            rdk_text_add(&quoted, "'\\''");
+        else
+            rdk_text_bytes(&quoted, p, 1);
+    }
+    rdk_text_add(t, quote ? "&#39;" : "");
+    rdk_html(t, quoted.data ? quoted.data : "");
+    rdk_text_add(t, quote ? "&#39;" : "");
+    rdk_text_free(&quoted);
+}
+
+/* Options that are not at their defaults; varied ones with all their values. */
+void rdk_command_words(rdk_report *r, rdk_text *t)
+{
+    rdk_config asked = r->runs[0].saved.config, usual;
+    rdk_config_init(&usual);
+    rdk_config_unresolve(&asked);
+    rdk_text_add(t, r->ablation ? "./train ablate" : "./train");
+    for (size_t i = 0; i < rdk_option_count(); i++) {
+        const rdk_option *o = rdk_option_at(i);
+        const rdk_varied *v = varied(r, o);
+        rdk_text value = {0}, initial = {0};
+        if (o->scope == RDK_OPT_RUNS) continue;
+        rdk_option_text(&asked, o, &value);
+        rdk_option_text(&usual, o, &initial);
+        if (v) {
+            rdk_text_add(t, " --%s ", o->name);
+            for (size_t k = 0; k < v->count; k++) {
+                rdk_text_add(t, k ? "," : "");
+                rdk_html(t, v->values[k]);
+            }
+        } else if (value.data && initial.data && strcmp(value.data, initial.data) != 0) {
+            rdk_text_add(t, " --%s ", o->name);
+            shell_word(t, value.data);
+        }
+        rdk_text_free(&value);
+        rdk_text_free(&initial);
+    }
+}
