@@ -79,4 +79,17 @@ void rdk_saved_run_option(const rdk_saved_run *r, const rdk_option *o, rdk_text 
  * on the page. */
 bool rdk_report_write(const char *directory, const char *path, rdk_status *s);
 
+typedef struct rdk_show_options {
+    const char *const *directories; /* [n_directories] runs or ablations */
+    size_t n_directories;
+    const char *metrics;  /* "loss,entropy_norm": columns of metrics.csv (training rows) or
+                           * attention.csv (mean over layers and heads), eval_loss, eval_accuracy,
+                           * ratio (|dW_Q| / |dW_V|) */
+    size_t width;         /* columns of the terminal */
+    bool unicode, colour; /* braille and box lines, else ASCII; colours, else a letter a run */
+} rdk_show_options;
+/* Prints a summary line for each run, then the curves of each metric. Fails with RDK_EVALUE where
+ * no run has a metric. */
+bool rdk_show(const rdk_show_options *o, FILE *out, rdk_status *s);
+
 #endif

@@ -176,7 +176,7 @@ void rdk_attention_maps(rdk_report *r, rdk_text *t)
         return;
     }
     double lines = (double)((place + COLUMNS - 1) / COLUMNS);
-    rdk_figure_open(t, "fig-maps", "marks", 20 + lines * (SIDE + TOP + BOTTOM),
+    rdk_figure_open(t, "fig-maps", "marks", false, 20 + lines * (SIDE + TOP + BOTTOM),
                     "Attention maps of one example");
     rdk_shade_key(t, LEFT, 2, "0", "1: p, by its square root");
     if (drawn.failed) t->failed = true;

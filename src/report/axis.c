@@ -43,15 +43,16 @@ double rdk_axis_place(const rdk_axis *a, double x)
     return (x - a->low) / (a->high - a->low);
 }
 
+/* About five of them, 1, 2 or 5 times a power of ten apart. */
 static size_t linear_ticks(const rdk_axis *a, double ticks[RDK_MOST_TICKS])
 {
-    double rough = (a->high - a->low) / 4, decade = pow(10, floor(log10(rough)));
-    double step = rough / decade > 5 ? 10 : rough / decade > 2 ? 5 : rough / decade > 1 ? 2 : 1;
+    double rough = (a->high - a->low) / 5, decade = pow(10, floor(log10(rough)));
+    double lead = rough / decade;
+    double step = decade * (lead > 7.5 ? 10 : lead > 3.5 ? 5 : lead > 1.5 ? 2 : 1);
     size_t n = 0;
-    step *= decade;
     for (double k = ceil(a->low / step - 1e-9); n < RDK_MOST_TICKS; k++) {
         if (k * step > a->high * (1 + 1e-12)) break;
-        ticks[n++] = k * step;
+        ticks[n++] = k * step + 0.0; /* never -0 */
     }
     return n;
 }
@@ -74,5 +75,8 @@ static size_t log_ticks(const rdk_axis *a, double ticks[RDK_MOST_TICKS])
 
 size_t rdk_axis_ticks(const rdk_axis *a, double ticks[RDK_MOST_TICKS])
 {
+    size_t n = 0;
+    for (; n < a->n_given && n < RDK_MOST_TICKS; n++) ticks[n] = a->given[n];
+    if (n) return n;
     return a->log ? log_ticks(a, ticks) : linear_ticks(a, ticks);
 }

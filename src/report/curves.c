@@ -10,8 +10,8 @@
 #include "figure.h"
 #include "svg.h"
 
-enum { MOST_POINTS_A_PAGE = 110000, MOST_POINTS_A_CURVE = 480, FEWEST_POINTS_A_CURVE = 40 };
-enum { CURVE_KINDS = 7, MOST_COLUMNS = 4, BOTH_UP_TO = 8, ALONE_COLUMNS = 2 };
+enum { MOST_POINTS_A_CURVE = 480, FEWEST_POINTS_A_CURVE = 40 };
+enum { MOST_COLUMNS = 4, BOTH_UP_TO = 8, ALONE_COLUMNS = 2 };
 
 /* What one figure is drawn from. */
 typedef struct drawing {
@@ -29,10 +29,10 @@ typedef struct drawing {
 
 /* ---- which curves ---------------------------------------------------------------------------- */
 
-/* Points that a curve may have, so that the page stays small. */
-static size_t points_allowed(const rdk_report *r)
+/* Points that a curve may have. */
+static size_t points_allowed(const rdk_report *r, size_t n_rows, size_t budget)
 {
-    size_t fair = MOST_POINTS_A_PAGE / (CURVE_KINDS * r->n_runs);
+    size_t fair = budget / (n_rows * r->n_runs);
     if (fair > MOST_POINTS_A_CURVE) return MOST_POINTS_A_CURVE;
     return fair < FEWEST_POINTS_A_CURVE ? FEWEST_POINTS_A_CURVE : fair;
 }
@@ -61,7 +61,7 @@ static rdk_axis y_axis(const drawing *d, const rdk_curve_row *row)
 {
     rdk_axis a = rdk_axis_new(row->unit, row->log);
     rdk_level levels[RDK_MOST_LEVELS];
-    if (row->share) return (rdk_axis){0, 1.02, false, row->unit};
+    if (row->share) return (rdk_axis){.low = 0, .high = 1.02, .label = row->unit};
     double first = 0;
     for (size_t i = 0; i < d->r->n_runs; i++) {
         const rdk_curve *c = curve_of(row, &d->r->runs[i], false);
@@ -294,18 +294,18 @@ static void figure_json(drawing *d, const rdk_axis *x)
 }
 
 void rdk_curve_figure(rdk_report *r, rdk_text *t, const char *id, const rdk_curve_row *rows,
-                      size_t n_rows, const char *caption)
+                      size_t n_rows, size_t budget, const char *caption)
 {
     drawing d = {.r = r, .t = t, .id = id, .rows = rows, .n_rows = n_rows};
     size_t lists = 2 * r->n_runs * n_rows + 1;
-    rdk_axis x = x_axis(&d), unused = {0, 1, false, ""};
+    rdk_axis x = x_axis(&d), unused = {.high = 1};
     rdk_text words = {0};
-    d.most = points_allowed(r);
+    d.most = points_allowed(r, n_rows, budget);
     d.step_list = rdk_report_alloc(r, lists, sizeof *d.step_list);
     d.step_count = rdk_report_alloc(r, lists, sizeof *d.step_count);
     if (!d.step_list || !d.step_count) return;
     place_panel(&d, 0, 0, &x, &unused);
-    rdk_figure_open(t, id, "curves", d.height, rows[0].title);
+    rdk_figure_open(t, id, "curves", false, d.height, rows[0].title);
     rdk_figure_key(t, r);
     for (size_t row = 0; row < n_rows; row++) {
         rdk_axis y = y_axis(&d, &rows[row]);

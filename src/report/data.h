@@ -91,6 +91,8 @@ void rdk_report_free(rdk_report *r);
 bool rdk_report_classify(rdk_report *r);
 /* Curves and figures of a run from its tables. False: status (the run is left out). */
 bool rdk_report_extract(rdk_report *r, rdk_report_run *run, rdk_status *s);
+/* The curve of a column by its name; see rdk_show_options. Empty where the run has none. */
+rdk_curve rdk_report_metric(rdk_report *r, const rdk_report_run *run, const char *name);
 /* A line for the notes, of this run; escaped. */
 void rdk_report_note(rdk_report *r, const char *name, const char *message);
 

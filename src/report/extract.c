@@ -263,3 +263,20 @@ bool rdk_report_extract(rdk_report *r, rdk_report_run *run, rdk_status *s)
     run->floor_loss = rdk_record_number(about, "floor_loss");
     return rdk_ok(r->status);
 }
+
+rdk_curve rdk_report_metric(rdk_report *r, const rdk_report_run *run, const char *name)
+{
+    rdk_status ignored = {0};
+    rdk_curve c = {0};
+    if (!strcmp(name, "ratio")) return run->ratio;
+    if (!strcmp(name, "eval_loss")) return run->eval_loss;
+    if (!strcmp(name, "eval_accuracy")) return run->eval_accuracy;
+    rdk_table *t = rdk_saved_run_table(&run->saved, "metrics.csv", &ignored);
+    if (t) c = rows_with(r, t, name, "split", "train");
+    rdk_table_free(t);
+    if (c.n) return c;
+    t = rdk_saved_run_table(&run->saved, "attention.csv", &ignored);
+    if (t) c = mean_by_step(r, t, name, ANY, ANY);
+    rdk_table_free(t);
+    return c;
+}

@@ -17,6 +17,8 @@ typedef struct rdk_axis {
     double low, high; /* low < high; both > 0 where log */
     bool log;
     const char *label;
+    const double *given; /* [n_given] where ticks are wanted; NULL: at round numbers */
+    size_t n_given;
 } rdk_axis;
 
 /* An axis over nothing yet; then take in values (those that are not finite, and on a log axis those
@@ -43,7 +45,8 @@ rdk_panel rdk_panel_at(size_t k, size_t n, size_t columns, double above, double 
 
 /* "<figure id=...><svg ...>", with the key of the series; then panels; then close. caption: HTML.
  */
-void rdk_figure_open(rdk_text *t, const char *id, const char *classes, double height,
+/* half: as wide as half a figure. */
+void rdk_figure_open(rdk_text *t, const char *id, const char *classes, bool half, double height,
                      const char *says);
 void rdk_figure_close(rdk_text *t, const char *caption);
 /* The key of the series, at the top; in lines of so many. Height it needs: rdk_key_height. */
@@ -95,7 +98,8 @@ typedef struct rdk_curve_row {
     size_t (*levels)(rdk_report *r, size_t panel, size_t which, rdk_level *out);
 } rdk_curve_row;
 
+/* budget: points that all curves together may have, so that the page stays small. */
 void rdk_curve_figure(rdk_report *r, rdk_text *t, const char *id, const rdk_curve_row *rows,
-                      size_t n_rows, const char *caption);
+                      size_t n_rows, size_t budget, const char *caption);
 
 #endif

@@ -80,16 +80,16 @@ function make(name, attributes, parent, text) {
 }
 
 function readable(x) {
-  if (x !== 0 && (Math.abs(x) < 1e-4 || Math.abs(x) >= 1e6)) return x.toExponential(2);
+  if (x !== 0 && (Math.abs(x) < 1e-4 || Math.abs(x) >= 1e6)) return Number(x.toPrecision(3)).toExponential();
   return String(Number(x.toPrecision(4)));
 }
 
 function ticks(a) {
   var out = [], k;
   if (!a.log) {
-    var rough = (a.high - a.low) / 4, step = Math.pow(10, Math.floor(Math.log10(rough)));
-    step *= rough / step > 5 ? 10 : rough / step > 2 ? 5 : rough / step > 1 ? 2 : 1;
-    for (k = Math.ceil(a.low / step - 1e-9); k * step <= a.high && out.length < 12; k++) out.push(k * step);
+    var rough = (a.high - a.low) / 5, step = Math.pow(10, Math.floor(Math.log10(rough))), lead = rough / step;
+    step *= lead > 7.5 ? 10 : lead > 3.5 ? 5 : lead > 1.5 ? 2 : 1;
+    for (k = Math.ceil(a.low / step - 1e-9); k * step <= a.high && out.length < 12; k++) out.push(k * step + 0);
     return out;
   }
   var decades = Math.log10(a.high / a.low), first = Math.floor(Math.log10(a.low));

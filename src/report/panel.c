@@ -29,11 +29,11 @@ rdk_panel rdk_panel_at(size_t k, size_t n, size_t columns, double above, double 
 
 /* ---- the figure ------------------------------------------------------------------------------ */
 
-void rdk_figure_open(rdk_text *t, const char *id, const char *classes, double height,
+void rdk_figure_open(rdk_text *t, const char *id, const char *classes, bool half, double height,
                      const char *says)
 {
-    rdk_text_add(t, "<figure id=\"%s\" class=\"%s\">\n<svg viewBox=\"0 0 %d ", id, classes,
-                 RDK_FIGURE_WIDTH);
+    rdk_text_add(t, "<figure id=\"%s\" class=\"%s%s\">\n<svg viewBox=\"0 0 %d ", id, classes,
+                 half ? " half" : "", half ? RDK_FIGURE_WIDTH / 2 : RDK_FIGURE_WIDTH);
     rdk_coordinate(t, height);
     rdk_text_add(t, "\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"");
     rdk_html(t, says);
@@ -199,7 +199,7 @@ static void draw_to(pen *n, double x, double y)
     long to_x = tenths(n->p->width, px), to_y = tenths(n->p->height, 1 - py);
     long dx = to_x - n->x, dy = to_y - n->y;
     if (!n->down)
-        rdk_text_add(n->t, "M%ld %ldl", to_x, to_y);
+        rdk_text_add(n->t, "M%ld %ldl0 0", to_x, to_y);
     else if (dx || dy)
         rdk_text_add(n->t, "%s%ld%s%ld", dx < 0 ? "" : " ", dx, dy < 0 ? "" : " ", dy);
     n->x = to_x;
@@ -212,7 +212,7 @@ void rdk_panel_line(rdk_text *t, const rdk_panel *p, const rdk_curve *c, const c
     pen n = {.t = t, .p = p};
     rdk_text_add(t, "<path %s d=\"", attributes);
     for (size_t i = 0; i < c->n; i++) draw_to(&n, c->x[i], c->y[i]);
-    if (n.down) rdk_text_add(t, c->n == 1 ? " 30 0" : " 0 0"); /* one point alone is a short line */
+    if (c->n == 1 && n.down) rdk_text_add(t, " 30 0"); /* a point alone is a short line */
     rdk_text_add(t, "\"/>\n");
 }
 
@@ -225,7 +225,7 @@ void rdk_panel_band(rdk_text *t, const rdk_panel *p, const rdk_band *b, const ch
         draw_to(&n, b->mean.x[i], fmax(b->mean.y[i] + b->half[i], floor));
     for (size_t i = b->mean.n; i-- > 0;)
         draw_to(&n, b->mean.x[i], fmax(b->mean.y[i] - b->half[i], floor));
-    rdk_text_add(t, " 0 0z\"/>\n");
+    rdk_text_add(t, "z\"/>\n");
 }
 
 void rdk_panel_level(rdk_text *t, const rdk_panel *p, double y, const char *classes)

@@ -87,7 +87,7 @@ void rdk_section_curves(rdk_report *r, rdk_text *t)
         rdk_text_add(&caption, ". Each series at its best learning rate%s",
                      "<span class=\"js\">; the chips above show others</span>");
     rdk_text_add(&caption, ". <span class=\"bad\">&times;</span>: a number became non-finite.");
-    rdk_curve_figure(r, t, "fig-loss", rows, 2, caption.data ? caption.data : "");
+    rdk_curve_figure(r, t, "fig-loss", rows, 2, 34000, caption.data ? caption.data : "");
     rdk_text_free(&caption);
 }
 
@@ -129,7 +129,7 @@ static void entropy_figure(rdk_report *r, rdk_text *t)
                            "theory predicts for the start at that d_k and scale");
     if (n < r->layers) rdk_text_add(&caption, ". %zu of %zu layers", n, r->layers);
     rdk_text_add(&caption, ". Low entropy is no failure by itself: see section 7.");
-    rdk_curve_figure(r, t, "fig-entropy", rows, n, caption.data ? caption.data : "");
+    rdk_curve_figure(r, t, "fig-entropy", rows, n, 18000, caption.data ? caption.data : "");
     rdk_text_free(&caption);
 }
 
@@ -165,7 +165,7 @@ static void deviation_figure(rdk_report *r, rdk_text *t)
     p.x = p.y = both;
     p.x.label = "predicted std of the scores";
     p.y.label = "measured";
-    rdk_figure_open(t, "fig-std", "marks half", height, p.title);
+    rdk_figure_open(t, "fig-std", "marks", true, height, p.title);
     rdk_figure_key(t, r);
     rdk_panel_open(t, &p, "fig-std", 0);
     rdk_panel_clip(t, &p, "fig-std", 0);

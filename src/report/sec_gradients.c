@@ -90,7 +90,7 @@ static void draw_series(rdk_report *r, rdk_text *t, const anatomy *a, const rdk_
     if (!x || !y) return;
     for (size_t k = 0; k < r->n_panels; k++) {
         double low, high, mean = at(r, a->figure, series, k).mean;
-        double shifted = (double)r->d_k[k] * pow(1.03, (double)series - (double)r->n_series / 2);
+        double shifted = (double)r->d_k[k] * pow(1.08, (double)series - (double)r->n_series / 2);
         if (!(mean > 0)) continue;
         bar_ends(r, a, series, k, &low, &high);
         snprintf(classes, sizeof classes, "bar c%d", r->colour[series]);
@@ -133,10 +133,16 @@ static void anatomy_figure(rdk_report *r, rdk_text *t)
 {
     double height;
     rdk_axis x = rdk_axis_new("d_k", true);
-    for (size_t p = 0; p < r->n_panels; p++) rdk_axis_take(&x, (double)r->d_k[p]);
+    double *widths = rdk_report_alloc(r, r->n_panels, sizeof *widths);
+    for (size_t p = 0; widths && p < r->n_panels; p++) {
+        widths[p] = (double)r->d_k[p];
+        rdk_axis_take(&x, widths[p]);
+    }
     rdk_axis_finish(&x);
+    x.given = widths;
+    x.n_given = widths ? r->n_panels : 0;
     rdk_panel_at(0, PANELS, PANELS, rdk_key_height(r), &height);
-    rdk_figure_open(t, "fig-anatomy", "marks", height, "Gradients at the start against d_k");
+    rdk_figure_open(t, "fig-anatomy", "marks", false, height, "Gradients at the start against d_k");
     rdk_figure_key(t, r);
     for (size_t k = 0; k < PANELS; k++) {
         rdk_panel p = rdk_panel_at(k, PANELS, PANELS, rdk_key_height(r), &height);
@@ -188,7 +194,7 @@ void rdk_section_gradients(rdk_report *r, rdk_text *t)
         rdk_text_add(t, "<p class=\"none\">One d_k: no figure against d_k. Raw |dW_Q| would "
                         "mislead: the chain rule puts the factor c in front of it, so it is "
                         "largest where attention is most saturated.</p>\n");
-    rdk_curve_figure(r, t, "fig-gradients", rows, 2,
+    rdk_curve_figure(r, t, "fig-gradients", rows, 2, 18000,
                      "<a class=\"metric\" href=\"#m-ratio\">|dW_Q| / |dW_V|</a>, mean over layers, "
                      "and the <a class=\"metric\" href=\"#m-ds_median\">median row</a> of the "
                      "gradient at the scores, mean over layers and heads, over the steps. A solved "

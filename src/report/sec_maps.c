@@ -7,7 +7,7 @@
 #include "page.h"
 #include "shade.h"
 
-enum { MOST_STEPS = 60, MOST_ROWS = 32, LEFT = 54, GAP = 14, LABELS = 20, BOTTOM = 34 };
+enum { MOST_STEPS = 40, MOST_ROWS = 32, LEFT = 54, GAP = 14, LABELS = 20, BOTTOM = 34 };
 
 /* ---- shades ---------------------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ void rdk_shade_write(rdk_text *t, rdk_shades *s)
 {
     for (int k = 0; k < RDK_SHADES; k++) {
         if (s->path[k].size)
-            rdk_text_add(t, "<path class=\"h%d\" d=\"%s\"/>\n", k, s->path[k].data);
+            rdk_text_add(t, "<path class=\"cell h%d\" d=\"%s\"/>\n", k, s->path[k].data);
         if (s->path[k].failed) t->failed = true;
         rdk_text_free(&s->path[k]);
     }
@@ -43,7 +43,7 @@ void rdk_shade_key(rdk_text *t, double x, double y, const char *low, const char 
 {
     rdk_svg_text(t, x - 4, y + 9, "number end", low);
     for (int k = 0; k < RDK_SHADES; k++) {
-        rdk_text_add(t, "<rect class=\"h%d\" x=\"", k);
+        rdk_text_add(t, "<rect class=\"cell h%d\" x=\"", k);
         rdk_coordinate(t, x + 16 * k);
         rdk_text_add(t, "\" y=\"");
         rdk_coordinate(t, y);
@@ -143,7 +143,7 @@ static void saturation_figure(rdk_report *r, rdk_text *t)
     double cell = (double)RDK_FIGURE_WIDTH / (double)columns;
     double tall = fmin(fmax(14 * (double)most_rows(r), 48), 220), line = tall + LABELS + BOTTOM;
     bool thinned = false;
-    rdk_figure_open(t, "fig-saturation", "marks", 22 + line * (double)(lines * r->n_panels),
+    rdk_figure_open(t, "fig-saturation", "marks", false, 22 + line * (double)(lines * r->n_panels),
                     "Saturated rows by head and step");
     rdk_shade_key(t, LEFT, 4, "0", "1: share of rows with p > 0.9");
     for (size_t p = 0; p < r->n_panels; p++) {

@@ -117,8 +117,10 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
     rdk_axis x = rdk_axis_new("learning rate", true), y = loss_axis(r);
     for (size_t k = 0; k < r->n_rates; k++) rdk_axis_take(&x, r->rate_value[k]);
     rdk_axis_finish(&x);
+    x.given = r->rate_value;
+    x.n_given = r->n_rates;
     rdk_panel_at(0, r->n_panels, columns, rdk_key_height(r), &height);
-    rdk_figure_open(t, "fig-rates", "marks", height, "Final loss against learning rate");
+    rdk_figure_open(t, "fig-rates", "marks", false, height, "Final loss against learning rate");
     rdk_figure_key(t, r);
     for (size_t panel = 0; panel < r->n_panels; panel++) {
         rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, rdk_key_height(r), &height);
@@ -193,7 +195,8 @@ static void travel_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t
         rdk_text says = {0};
         rdk_text_add(&says, "%s, step %.0f: H / ln n %.3f, loss %.4f", r->series[series], v.step[i],
                      v.entropy[i], v.loss[i]);
-        snprintf(classes, sizeof classes, "step h%ld", lround(v.step[i] / last * (RDK_SHADES - 1)));
+        snprintf(classes, sizeof classes, "step h%ld c%d",
+                 lround(v.step[i] / last * (RDK_SHADES - 1)), r->colour[series]);
         rdk_panel_dot(t, p, v.entropy[i], v.loss[i], 0, classes, says.data);
         rdk_text_free(&says);
     }
@@ -234,8 +237,7 @@ void rdk_section_travel(rdk_report *r, rdk_text *t)
     rdk_text_add(&csv, "series,d_k,step,entropy_norm,loss\n");
     rdk_axis y = travel_axis(r);
     rdk_panel_at(0, r->n_panels, columns, key, &height);
-    rdk_figure_open(t, "fig-travel", r->n_panels == 1 ? "marks half" : "marks", height,
-                    "Entropy against loss");
+    rdk_figure_open(t, "fig-travel", "marks", r->n_panels == 1, height, "Entropy against loss");
     rdk_figure_key(t, r);
     snprintf(word, sizeof word, "step %.0f", last);
     rdk_shade_key(t, 100, key - 14, "step 0", word);
@@ -243,7 +245,7 @@ void rdk_section_travel(rdk_report *r, rdk_text *t)
         rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, key, &height);
         panel_title(r, panel, "Entropy against loss", title);
         p.title = title;
-        p.x = (rdk_axis){0, 1.02, false, "H / ln n"};
+        p.x = (rdk_axis){.low = 0, .high = 1.02, .label = "H / ln n"};
         p.y = y;
         rdk_panel_open(t, &p, "fig-travel", panel);
         for (size_t s = 0; s < r->n_series; s++) travel_series(r, t, &p, panel, s, last, &csv);

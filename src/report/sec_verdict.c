@@ -11,10 +11,21 @@
 
 #include "page.h"
 
-/* The panel the sentences speak of: the widest d_k, where scaling matters most. */
+/* The panel the sentences speak of: of those with the most series, the one of the widest d_k, where
+ * scaling matters most. */
 static size_t widest(const rdk_report *r)
 {
-    return r->n_panels - 1;
+    size_t best = 0, most = 0;
+    for (size_t p = 0; p < r->n_panels; p++) {
+        size_t n = 0;
+        for (size_t s = 0; s < r->n_series; s++) {
+            rdk_cell c = {s, p, RDK_BEST_RATE};
+            n += rdk_cell_runs(r, &c, NULL) > 0;
+        }
+        if (n >= most) best = p;
+        if (n > most) most = n;
+    }
+    return best;
 }
 
 static rdk_cell best_cell(size_t series, size_t panel)
@@ -295,11 +306,11 @@ static void limits(rdk_report *r, rdk_text *t)
     rdk_text_add(t, "<li>");
     if (r->ablation) {
         rdk_text_add(t, "%zu of %zu runs diverged. ", diverged, r->n_runs);
-        if (r->n_seeds < 5)
+        if (r->n_seeds > 1 && r->n_seeds < 5)
             rdk_text_add(t,
-                         "%zu seed%s: fewer than five leave wide intervals, and what does not "
+                         "%zu seeds: fewer than five leave wide intervals, and what does not "
                          "differ here may still differ. ",
-                         r->n_seeds, r->n_seeds == 1 ? "" : "s");
+                         r->n_seeds);
         if (r->n_rates < 2)
             rdk_text_add(t,
                          "One learning rate: which scaling is better at its own best rate cannot "

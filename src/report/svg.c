@@ -95,9 +95,11 @@ char *rdk_readable(double x, char buf[RDK_READABLE])
     if (isnan(x))
         snprintf(buf, RDK_READABLE, "-");
     else if (x != 0 && isfinite(x) && (fabs(x) < 1e-4 || fabs(x) >= 1e6))
-        snprintf(buf, RDK_READABLE, "%.2e", x);
+        snprintf(buf, RDK_READABLE, "%.3g", x);
     else
         snprintf(buf, RDK_READABLE, "%.4g", x);
+    char *exponent = strchr(buf, 'e'); /* 1e-05 as 1e-5 */
+    if (exponent && exponent[2] == '0') memmove(exponent + 2, exponent + 3, strlen(exponent + 2));
     for (char *p = buf; *p; p++) /* the point of a locale that a host program set */
         if (*p == ',') *p = '.';
     return buf;
