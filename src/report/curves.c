@@ -194,7 +194,8 @@ static void draw_series(drawing *d, const rdk_curve_row *row, size_t panel, size
 {
     rdk_report *r = d->r;
     rdk_cell best = {series, panel, RDK_BEST_RATE};
-    rdk_band band = rdk_cell_band(r, &best, second ? row->second : row->curve, row->which);
+    rdk_band band =
+        rdk_cell_band(r, &best, second ? row->second : row->curve, row->which, row->log);
     char attributes[64];
     int colour = r->colour[series];
     if (band.runs > 2) {

@@ -116,14 +116,16 @@ rdk_interval rdk_cell_interval(rdk_report *r, const rdk_cell *c, rdk_figure_of *
 /* The first of its runs that did not diverge, else the first; NULL where there is none. */
 const rdk_report_run *rdk_cell_example(const rdk_report *r, const rdk_cell *c);
 
-/* Mean and half width of the t-interval at the steps that all curves have. */
+/* Mean and t-interval at the steps that all curves have; log: of the logarithms (geometric mean).
+ */
 typedef struct rdk_band {
     rdk_curve mean;
-    const double *half; /* NAN where there are fewer than two */
+    const double *low, *high; /* NAN where there are fewer than two */
     size_t runs;
 } rdk_band;
 typedef const rdk_curve *rdk_curve_of(const rdk_report_run *run, size_t which);
-rdk_band rdk_cell_band(rdk_report *r, const rdk_cell *c, rdk_curve_of *curve, size_t which);
+rdk_band rdk_cell_band(rdk_report *r, const rdk_cell *c, rdk_curve_of *curve, size_t which,
+                       bool log);
 
 /* ---- thin.c ---------------------------------------------------------------------------------- */
 

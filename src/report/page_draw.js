@@ -124,7 +124,7 @@ function groupsOf(f, panel) {
     if (!groups[key]) { groups[key] = { s: r.s, held: !!c.h, curves: [] }; order.push(groups[key]); }
     groups[key].curves.push(c);
   });
-  order.forEach(function (g) { g.mean = meanOf(f, g.curves); });
+  order.forEach(function (g) { g.mean = meanOf(f, g.curves, panel.log); });
   return order;
 }
 
@@ -138,19 +138,25 @@ function at(xs, ys, x) {
   return ys[low] + (ys[high] - ys[low]) * (x - xs[low]) / (xs[high] - xs[low]);
 }
 
-// Mean and half width of the t-interval where all curves have a value.
-function meanOf(f, curves) {
-  var m = { x: [], y: [], half: [] }, n = curves.length;
-  if (n === 1) return { x: steps(f, curves[0]), y: curves[0].y, half: [] };
+// Mean and t-interval where all curves have a value; logs: of the logarithms.
+function meanOf(f, curves, logs) {
+  var m = { x: [], y: [], low: [], high: [] }, n = curves.length;
+  function out(v) { return logs ? Math.exp(v) : v; }
+  if (n === 1) return { x: steps(f, curves[0]), y: curves[0].y, low: [], high: [] };
   steps(f, curves[0]).forEach(function (x) {
-    var sum = 0, squares = 0, values = curves.map(function (c) { return at(steps(f, c), c.y, x); });
+    var sum = 0, squares = 0, values = curves.map(function (c) {
+      var y = at(steps(f, c), c.y, x);
+      return logs ? Math.log(y) : y;
+    });
     values.forEach(function (v) { sum += v; });
     var mean = sum / n;
     if (!isFinite(mean)) return;
     values.forEach(function (v) { squares += (v - mean) * (v - mean); });
     m.x.push(x);
-    m.y.push(mean);
-    m.half.push(R.t[Math.min(n - 1, R.t.length - 1)] * Math.sqrt(squares / (n - 1) / n));
+    m.y.push(out(mean));
+    var half = R.t[Math.min(n - 1, R.t.length - 1)] * Math.sqrt(squares / (n - 1) / n);
+    m.low.push(out(mean - half));
+    m.high.push(out(mean + half));
   });
   return m;
 }
@@ -227,7 +233,7 @@ function drawGroup(g, panel, axes, group, f) {
   var c = " c" + R.colour[group.s], many = group.curves.length > 1, m = group.mean;
   if (group.curves.length > 2 && m.x.length > 1) {
     var up = [], down = [], floor = axes.y.log ? axes.y.low : -Infinity;
-    m.x.forEach(function (x, i) { up.push(m.y[i] + m.half[i]); down.push(Math.max(m.y[i] - m.half[i], floor)); });
+    m.x.forEach(function (x, i) { up.push(Math.max(m.high[i], floor)); down.push(Math.max(m.low[i], floor)); });
     make("path", { "class": "band" + c, d: pathOf(panel, axes, m.x, up) +
       pathOf(panel, axes, m.x.slice().reverse(), down.reverse()).replace("M", "L") + "z" }, g);
   }

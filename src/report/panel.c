@@ -221,10 +221,8 @@ void rdk_panel_band(rdk_text *t, const rdk_panel *p, const rdk_band *b, const ch
     pen n = {.t = t, .p = p};
     double floor = p->y.log ? p->y.low : -INFINITY;
     rdk_text_add(t, "<path %s d=\"", attributes);
-    for (size_t i = 0; i < b->mean.n; i++)
-        draw_to(&n, b->mean.x[i], fmax(b->mean.y[i] + b->half[i], floor));
-    for (size_t i = b->mean.n; i-- > 0;)
-        draw_to(&n, b->mean.x[i], fmax(b->mean.y[i] - b->half[i], floor));
+    for (size_t i = 0; i < b->mean.n; i++) draw_to(&n, b->mean.x[i], fmax(b->high[i], floor));
+    for (size_t i = b->mean.n; i-- > 0;) draw_to(&n, b->mean.x[i], fmax(b->low[i], floor));
     rdk_text_add(t, "z\"/>\n");
 }
 

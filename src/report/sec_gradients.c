@@ -136,7 +136,8 @@ static void anatomy_figure(rdk_report *r, rdk_text *t)
     double *widths = rdk_report_alloc(r, r->n_panels, sizeof *widths);
     for (size_t p = 0; widths && p < r->n_panels; p++) {
         widths[p] = (double)r->d_k[p];
-        rdk_axis_take(&x, widths[p]);
+        rdk_axis_take(&x, widths[p] / 1.2); /* room for series beside each other */
+        rdk_axis_take(&x, widths[p] * 1.2);
     }
     rdk_axis_finish(&x);
     x.given = widths;
@@ -197,6 +198,7 @@ void rdk_section_gradients(rdk_report *r, rdk_text *t)
     rdk_curve_figure(r, t, "fig-gradients", rows, 2, 18000,
                      "<a class=\"metric\" href=\"#m-ratio\">|dW_Q| / |dW_V|</a>, mean over layers, "
                      "and the <a class=\"metric\" href=\"#m-ds_median\">median row</a> of the "
-                     "gradient at the scores, mean over layers and heads, over the steps. A solved "
+                     "gradient at the scores, mean over layers and heads, over the steps; their "
+                     "mean and interval over seeds are of the logarithms. A solved "
                      "task has no gradient left either: read these beside the loss.");
 }

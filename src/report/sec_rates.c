@@ -166,7 +166,8 @@ typedef struct travel {
 static travel travel_of(rdk_report *r, size_t series, size_t panel)
 {
     rdk_cell c = {series, panel, RDK_BEST_RATE};
-    rdk_band e = rdk_cell_band(r, &c, entropy_mean, 0), l = rdk_cell_band(r, &c, loss_at_probe, 0);
+    rdk_band e = rdk_cell_band(r, &c, entropy_mean, 0, false),
+             l = rdk_cell_band(r, &c, loss_at_probe, 0, false);
     size_t n = 0;
     /* the same steps, unless a figure is missing: then as far as they agree */
     while (n < e.mean.n && n < l.mean.n && e.mean.x[n] == l.mean.x[n]) n++;

@@ -158,6 +158,19 @@ static size_t rank(rdk_report *r, size_t *order)
     return with;
 }
 
+/* No further above chance than this share of the way to 1: the verdict of a run has the same. */
+static const double NEAR_CHANCE = 0.10;
+
+/* Is there no rate at which the series learned? */
+static bool stayed(rdk_report *r, size_t series)
+{
+    rdk_cell c = best_cell(series, widest(r));
+    const rdk_report_run *any = rdk_cell_example(r, &c);
+    double chance = any ? any->chance_accuracy : NAN;
+    double accuracy = rdk_cell_interval(r, &c, rdk_run_accuracy).mean;
+    return accuracy < chance + NEAR_CHANCE * (1 - chance);
+}
+
 static void end_sentence(rdk_report *r, rdk_text *t, const size_t *order, size_t n)
 {
     rdk_cell c = best_cell(order[0], widest(r));
@@ -171,7 +184,8 @@ static void end_sentence(rdk_report *r, rdk_text *t, const size_t *order, size_t
         name(t, r, order[k]);
         rdk_text_add(t, " ");
         rdk_interval_words(t, loss);
-        rdk_text_add(t, " (%.1f&nbsp;%% right)", 100 * accuracy.mean);
+        rdk_text_add(t, " (%.1f&nbsp;%% right%s)", 100 * accuracy.mean,
+                     stayed(r, order[k]) ? ", near chance" : "");
     }
     if (any && isfinite(any->chance_loss)) {
         rdk_text_add(t, "; knowing nothing but the form of the task: ");
@@ -247,8 +261,10 @@ static void rate_sentence(rdk_report *r, rdk_text *t)
         rdk_interval_words(t, v);
         rdk_text_add(t, " for ");
         name(t, r, s);
+        if (stayed(r, s)) rdk_text_add(t, " (which learned at none of them)");
     }
-    rdk_text_add(t, told ? ": the smaller, the wider the window of rates that work.</li>\n" : "");
+    rdk_text_add(t,
+                 told ? ": among those that learn, the smaller, the wider the window.</li>\n" : "");
 }
 
 /* ---- a run alone ----------------------------------------------------------------------------- */

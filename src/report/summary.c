@@ -53,31 +53,43 @@ static double value_at(const rdk_curve *c, double x, size_t *at)
     return *at < c->n && c->x[*at] == x ? c->y[*at] : NAN;
 }
 
-rdk_band rdk_cell_band(rdk_report *r, const rdk_cell *c, rdk_curve_of *curve, size_t which)
+/* The curves of a cell that have points; their number. */
+static size_t curves_of(const rdk_report *r, const rdk_cell *c, rdk_curve_of *curve, size_t which,
+                        const rdk_curve **curves)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_runs; i++) {
+        const rdk_curve *one = rdk_cell_has(c, &r->runs[i]) ? curve(&r->runs[i], which) : NULL;
+        if (one && one->n) curves[n++] = one;
+    }
+    return n;
+}
+
+rdk_band rdk_cell_band(rdk_report *r, const rdk_cell *c, rdk_curve_of *curve, size_t which,
+                       bool logs)
 {
     const rdk_curve **curves = rdk_report_alloc(r, r->n_runs + 1, sizeof(rdk_curve *));
-    size_t *at = rdk_report_alloc(r, r->n_runs + 1, sizeof *at), k = 0, n = 0;
+    size_t *at = rdk_report_alloc(r, r->n_runs + 1, sizeof *at), n = 0;
     double *values = rdk_report_alloc(r, r->n_runs + 1, sizeof *values);
-    for (size_t i = 0; curves && i < r->n_runs; i++) {
-        if (!rdk_cell_has(c, &r->runs[i])) continue;
-        const rdk_curve *one = curve(&r->runs[i], which);
-        if (one && one->n) curves[k++] = one;
-    }
+    size_t k = curves ? curves_of(r, c, curve, which, curves) : 0;
     if (!k || !at || !values) return (rdk_band){0};
     size_t room = curves[0]->n;
     double *x = rdk_report_alloc(r, room, sizeof *x), *y = rdk_report_alloc(r, room, sizeof *y);
-    double *half = rdk_report_alloc(r, room, sizeof *half);
-    for (size_t i = 0; x && y && half && i < room; i++) {
+    double *low = rdk_report_alloc(r, room, sizeof *low);
+    double *high = rdk_report_alloc(r, room, sizeof *high);
+    for (size_t i = 0; x && y && low && high && i < room; i++) {
         bool all = true;
         for (size_t j = 0; j < k; j++) {
-            values[j] = value_at(curves[j], curves[0]->x[i], &at[j]);
+            double value = value_at(curves[j], curves[0]->x[i], &at[j]);
+            values[j] = logs ? log(value) : value;
             all = all && isfinite(values[j]);
         }
         if (!all) continue;
         rdk_interval v = rdk_interval_of(values, k);
         x[n] = curves[0]->x[i];
-        y[n] = v.mean;
-        half[n++] = v.half;
+        y[n] = logs ? exp(v.mean) : v.mean;
+        low[n] = logs ? exp(v.mean - v.half) : v.mean - v.half;
+        high[n++] = logs ? exp(v.mean + v.half) : v.mean + v.half;
     }
-    return (rdk_band){{n, x, y}, half, k};
+    return (rdk_band){{n, x, y}, low, high, k};
 }
