@@ -8,15 +8,8 @@
 #include "page.h"
 #include "shade.h"
 
-enum {
-    MOST_TOKENS = 32,
-    MOST_HEADS = 4,
-    COLUMNS = 4,
-    SIDE = 196,
-    LEFT = 34,
-    TOP = 24,
-    BOTTOM = 42
-};
+enum { MOST_TOKENS = 32, MOST_HEADS = 4, COLUMNS = 4, SIDE = 196, LEFT = 34 };
+enum { TOP = 24, BOTTOM = 28, LINE = SIDE + TOP + 14 };
 
 /* The maps of one run. */
 typedef struct maps {
@@ -102,89 +95,155 @@ static size_t choose_heads(const rdk_report *r, const maps *m, head_id chosen[MO
     return n;
 }
 
-static void labels(rdk_text *t, const maps *m, double x, double y, double side)
+/* The tokens of the example: beside the rows, or below the columns. */
+static void row_labels(rdk_text *t, const maps *m, double x, double y, double side)
 {
     int input = rdk_table_column(m->example, "input");
     int counted = rdk_table_column(m->example, "counted");
     for (size_t k = 0; k < m->tokens && k < m->example->rows; k++) {
-        const char *word = rdk_table_word(m->example, k, input);
         bool asked = !strcmp(rdk_table_word(m->example, k, counted), "1");
-        double at = side * ((double)k + 0.5);
-        rdk_svg_text(t, x - 3, y + at + 2.2, asked ? "token end asked" : "token end", word);
-        rdk_text_add(t, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">", x + at + 2.2,
-                     y + side * (double)m->tokens + 3);
-        rdk_svg_text(t, 0, 0, "token end", word);
+        rdk_svg_text(t, x - 3, y + side * ((double)k + 0.5) + 2.2,
+                     asked ? "token end asked" : "token end", rdk_table_word(m->example, k, input));
+    }
+}
+
+static void column_labels(rdk_text *t, const maps *m, double x, double y, double side)
+{
+    int input = rdk_table_column(m->example, "input");
+    for (size_t k = 0; k < m->tokens && k < m->example->rows; k++) {
+        rdk_text_add(t, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">",
+                     x + side * ((double)k + 0.5) + 2.2, y + SIDE + 3);
+        rdk_svg_text(t, 0, 0, "token end", rdk_table_word(m->example, k, input));
         rdk_text_add(t, "</g>");
     }
 }
 
-static void draw_map(rdk_text *t, const maps *m, head_id h, double step, double x, double y)
+/* The figure while it is drawn. */
+typedef struct sketch {
+    rdk_report *r;
+    rdk_text svg, csv;
+    size_t placed;
+    bool alike; /* all runs have the same example: labels at the first column and line are enough */
+} sketch;
+
+static double line_height(const sketch *k)
 {
-    rdk_shades shades = {0};
-    double side = (double)SIDE / (double)m->tokens;
-    for (size_t i = 0; i < m->table->rows; i++) {
-        if (m->step[i] != step || m->layer[i] != h.layer || m->head[i] != h.head) continue;
-        if (!(m->query[i] >= 0) || !(m->key[i] >= 0) || m->query[i] >= (double)m->tokens ||
-            m->key[i] >= (double)m->tokens)
-            continue;
-        rdk_shade_cell(&shades, sqrt(fmax(m->p[i], 0)), x + side * m->key[i],
-                       y + side * m->query[i], side, side);
-    }
-    rdk_shade_write(t, &shades);
-    rdk_text_add(t, "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\"/>", x,
-                 y, SIDE, SIDE);
-    labels(t, m, x, y, side);
+    return LINE + (k->alike ? 0 : BOTTOM);
 }
 
-/* Two maps a head, at the first and the last step; returns how many were placed. */
-static size_t draw_run(rdk_report *r, rdk_text *t, const maps *m, size_t place)
+/* The weights of a map, [query, key]; NAN where there is none. */
+static void take_map(const maps *m, head_id h, double step, double p[MOST_TOKENS][MOST_TOKENS])
+{
+    for (size_t q = 0; q < MOST_TOKENS; q++)
+        for (size_t k = 0; k < MOST_TOKENS; k++) p[q][k] = NAN;
+    for (size_t i = 0; i < m->table->rows; i++) {
+        if (m->step[i] != step || m->layer[i] != h.layer || m->head[i] != h.head) continue;
+        bool inside = m->query[i] >= 0 && m->query[i] < MOST_TOKENS && m->key[i] >= 0 &&
+                      m->key[i] < MOST_TOKENS;
+        if (inside) p[(size_t)m->query[i]][(size_t)m->key[i]] = m->p[i];
+    }
+}
+
+static void draw_map(sketch *k, const maps *m, head_id h, double step, const char *title)
+{
+    double x = (double)(k->placed % COLUMNS) * (double)RDK_FIGURE_WIDTH / COLUMNS + LEFT;
+    double y = 20 + TOP + (double)(k->placed / COLUMNS) * line_height(k);
+    double side = (double)SIDE / (double)m->tokens, p[MOST_TOKENS][MOST_TOKENS];
+    rdk_shades shades = {0};
+    if (k->alike && k->placed >= COLUMNS) y += BOTTOM;
+    take_map(m, h, step, p);
+    rdk_svg_text(&k->svg, x, y - 7, "title small", title);
+    for (size_t q = 0; q < m->tokens; q++) {
+        rdk_csv_text(&k->csv, k->r->series[m->run->series]);
+        rdk_text_add(&k->csv, ",%.0f,%.0f,%.0f,%zu", h.layer, h.head, step, q);
+        for (size_t key = 0; key < MOST_TOKENS; key++) {
+            double weight = key < m->tokens ? p[q][key] : NAN;
+            rdk_shade_cell(&shades, sqrt(weight), (double)key, (double)q, 1, 1);
+            rdk_csv_value(&k->csv, weight);
+        }
+        rdk_text_add(&k->csv, "\n");
+    }
+    rdk_text_add(&k->svg, "<g transform=\"translate(%.1f %.1f) scale(%.4f)\">", x, y, side);
+    rdk_shade_write(&k->svg, &shades);
+    rdk_text_add(&k->svg,
+                 "</g><rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\"/>", x,
+                 y, SIDE, SIDE);
+    if (!k->alike || k->placed % COLUMNS == 0) row_labels(&k->svg, m, x, y, side);
+    if (!k->alike || k->placed < COLUMNS) column_labels(&k->svg, m, x, y, side);
+    k->placed++;
+}
+
+/* Two maps a head, at the first and the last step. */
+static void draw_run(sketch *k, const maps *m)
 {
     head_id heads[MOST_HEADS];
-    size_t n = choose_heads(r, m, heads);
-    for (size_t k = 0; k < n; k++) {
-        for (int end = 0; end < 2; end++, place++) {
+    size_t n = choose_heads(k->r, m, heads);
+    for (size_t i = 0; i < n; i++) {
+        for (int end = 0; end < 2; end++) {
             double step = end ? m->last_step : 0;
-            double x = (double)(place % COLUMNS) * (double)RDK_FIGURE_WIDTH / COLUMNS + LEFT;
-            double y = 20 + (double)(place / COLUMNS) * (SIDE + TOP + BOTTOM) + TOP;
             rdk_text title = {0};
-            rdk_text_add(&title, "%s, head %.0f.%.0f, step %.0f", r->series[m->run->series],
-                         heads[k].layer, heads[k].head, step);
-            rdk_svg_text(t, x, y - 7, "title small", title.data ? title.data : "");
+            rdk_text_add(&title, "%s, head %.0f.%.0f, step %.0f", k->r->series[m->run->series],
+                         heads[i].layer, heads[i].head, step);
+            draw_map(k, m, heads[i], step, title.data ? title.data : "");
             rdk_text_free(&title);
-            draw_map(t, m, heads[k], step, x, y);
         }
     }
-    return place;
+}
+
+static const rdk_report_run *example_of(const rdk_report *r, size_t series)
+{
+    rdk_cell c = {series, r->n_panels - 1, RDK_BEST_RATE};
+    return rdk_cell_example(r, &c);
+}
+
+/* The example of a run is made from its seed. */
+static bool examples_alike(const rdk_report *r)
+{
+    const rdk_report_run *first = NULL;
+    for (size_t s = 0; s < r->n_series; s++) {
+        const rdk_report_run *run = example_of(r, s);
+        if (!run) continue;
+        if (first && run->saved.config.seed != first->saved.config.seed) return false;
+        first = run;
+    }
+    return true;
+}
+
+static void write_figure(sketch *k, rdk_text *t)
+{
+    double lines = (double)((k->placed + COLUMNS - 1) / COLUMNS);
+    rdk_figure_open(t, "fig-maps", "marks", false,
+                    20 + (k->alike ? BOTTOM : 0) + lines * line_height(k),
+                    "Attention maps of one example");
+    rdk_shade_key(t, LEFT, 2, "0", "1: p, by its square root");
+    if (k->svg.failed) t->failed = true;
+    rdk_text_bytes(t, k->svg.data ? k->svg.data : "", k->svg.size);
+    rdk_figure_close(t, "Attention in one fixed held-out sequence, at the largest d_k: a row a "
+                        "query, a column a key, before the first update and at the end. Queries in "
+                        "bold have a counted target. Of several runs the sharpest head of the "
+                        "first and of the last layer; of a run alone its first four heads.");
+    rdk_figure_csv(t, "fig-maps", &k->csv);
 }
 
 void rdk_attention_maps(rdk_report *r, rdk_text *t)
 {
-    rdk_text drawn = {0};
-    size_t place = 0;
+    sketch k = {.r = r, .alike = examples_alike(r)};
+    rdk_text_add(&k.csv, "series,layer,head,step,query");
+    for (int key = 0; key < MOST_TOKENS; key++) rdk_text_add(&k.csv, ",p%d", key);
+    rdk_text_add(&k.csv, "\n");
     for (size_t s = 0; s < r->n_series; s++) {
-        rdk_cell c = {s, r->n_panels - 1, RDK_BEST_RATE};
-        const rdk_report_run *run = rdk_cell_example(r, &c);
+        const rdk_report_run *run = example_of(r, s);
         maps m;
         if (!run || !open_maps(r, &m, run)) continue;
-        place = draw_run(r, &drawn, &m, place);
+        draw_run(&k, &m);
         close_maps(&m);
     }
-    if (!place) {
+    if (k.placed)
+        write_figure(&k, t);
+    else
         rdk_text_add(t, "<p class=\"none\">No attention maps: these runs have no maps.csv. A run "
                         "writes one for its first held-out sequence where attention is looked at "
                         "(--probe-every).</p>\n");
-        return;
-    }
-    double lines = (double)((place + COLUMNS - 1) / COLUMNS);
-    rdk_figure_open(t, "fig-maps", "marks", false, 20 + lines * (SIDE + TOP + BOTTOM),
-                    "Attention maps of one example");
-    rdk_shade_key(t, LEFT, 2, "0", "1: p, by its square root");
-    if (drawn.failed) t->failed = true;
-    rdk_text_bytes(t, drawn.data ? drawn.data : "", drawn.size);
-    rdk_text_free(&drawn);
-    rdk_figure_close(t,
-                     "Attention of one fixed example at d_k as large as there is: a row a query, "
-                     "a column a key, before the first update and at the end. Queries in bold "
-                     "have a counted target. Of several heads the sharpest of the first and of "
-                     "the last layer; of a run alone the first four.");
+    rdk_text_free(&k.svg);
+    rdk_text_free(&k.csv);
 }

@@ -4,7 +4,8 @@
 
 #include "figure.h"
 
-static const double MARGIN = 0.04; /* of the range, kept free at both ends */
+static const double LINEAR_BELOW = 0.7; /* decades of a log axis with ticks like a linear one */
+static const double MARGIN = 0.04;      /* of the range, kept free at both ends */
 
 rdk_axis rdk_axis_new(const char *label, bool log)
 {
@@ -62,6 +63,7 @@ static size_t log_ticks(const rdk_axis *a, double ticks[RDK_MOST_TICKS])
     double first = floor(log10(a->low)), decades = log10(a->high / a->low);
     double stride = fmax(1, ceil(decades / 5));
     size_t n = 0;
+    if (decades < LINEAR_BELOW) return linear_ticks(a, ticks);
     for (double e = first; e <= log10(a->high) + 1e-9; e++) {
         for (double m = 1; m <= 5; m = m == 1 ? 2 : m == 2 ? 5 : 6) {
             if (m > 1 && decades > 2) break;

@@ -75,9 +75,11 @@ static rdk_axis y_axis(const drawing *d, const rdk_curve_row *row)
         }
     }
     for (size_t i = 0; i < d->r->n_runs; i++) {
-        const rdk_curve *c = curve_of(row, &d->r->runs[i], false);
-        for (size_t k = 0; c && k < c->n; k++)
-            if (row->log || c->y[k] <= 3 * first) rdk_axis_take(&a, c->y[k]);
+        for (int second = 0; second <= draws_second(d, row); second++) {
+            const rdk_curve *c = curve_of(row, &d->r->runs[i], second);
+            for (size_t k = 0; c && k < c->n; k++)
+                if (row->log || c->y[k] <= 3 * first) rdk_axis_take(&a, c->y[k]);
+        }
     }
     rdk_axis_finish(&a);
     return a;

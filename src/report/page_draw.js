@@ -86,7 +86,7 @@ function readable(x) {
 
 function ticks(a) {
   var out = [], k;
-  if (!a.log) {
+  if (!a.log || a.high / a.low < 5) {
     var rough = (a.high - a.low) / 5, step = Math.pow(10, Math.floor(Math.log10(rough))), lead = rough / step;
     step *= lead > 7.5 ? 10 : lead > 3.5 ? 5 : lead > 1.5 ? 2 : 1;
     for (k = Math.ceil(a.low / step - 1e-9); k * step <= a.high && out.length < 12; k++) out.push(k * step + 0);

@@ -11,7 +11,7 @@
 #include "figure.h"
 #include "svg.h"
 
-enum { LEFT = 54, RIGHT = 14, ABOVE = 24, BELOW = 40 };
+enum { LEFT = 58, RIGHT = 14, ABOVE = 24, BELOW = 40 };
 static const double FLATTEST = 150, TALLEST = 250, KEY_LINE = 20;
 
 rdk_panel rdk_panel_at(size_t k, size_t n, size_t columns, double above, double *height)
@@ -122,7 +122,7 @@ static void draw_ticks(rdk_text *t, const rdk_panel *p)
 
 static void draw_y_label(rdk_text *t, const rdk_panel *p)
 {
-    double x = p->left - LEFT + 11, y = p->top + p->height / 2;
+    double x = p->left - LEFT + 10, y = p->top + p->height / 2;
     rdk_text_add(t, "<g transform=\"translate(");
     rdk_coordinate(t, x);
     rdk_text_add(t, " ");

@@ -195,7 +195,7 @@ void rdk_section_gradients(rdk_report *r, rdk_text *t)
         rdk_text_add(t, "<p class=\"none\">One d_k: no figure against d_k. Raw |dW_Q| would "
                         "mislead: the chain rule puts the factor c in front of it, so it is "
                         "largest where attention is most saturated.</p>\n");
-    rdk_curve_figure(r, t, "fig-gradients", rows, 2, 18000,
+    rdk_curve_figure(r, t, "fig-gradients", rows, 2, 10000,
                      "<a class=\"metric\" href=\"#m-ratio\">|dW_Q| / |dW_V|</a>, mean over layers, "
                      "and the <a class=\"metric\" href=\"#m-ds_median\">median row</a> of the "
                      "gradient at the scores, mean over layers and heads, over the steps; their "

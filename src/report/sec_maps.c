@@ -101,7 +101,7 @@ static bool draw_map(rdk_text *t, const rdk_report_run *run, const box *b, const
 static void saturation_rows(rdk_report *r, rdk_text *t)
 {
     rdk_text csv = {0};
-    rdk_text_add(&csv, "run,layer,head,step,sat90\n");
+    rdk_text_add(&csv, "series,d_k,layer,head,step,sat90\n");
     for (size_t s = 0; s < r->n_series; s++) {
         for (size_t p = 0; p < r->n_panels; p++) {
             rdk_cell c = {s, p, RDK_BEST_RATE};
@@ -110,7 +110,8 @@ static void saturation_rows(rdk_report *r, rdk_text *t)
                 const rdk_curve *row = &run->saturation[k];
                 size_t stride = (row->n + MOST_STEPS - 1) / MOST_STEPS;
                 for (size_t i = 0; i < row->n; i += stride) {
-                    rdk_csv_text(&csv, run->name);
+                    rdk_csv_text(&csv, r->series[s]);
+                    rdk_csv_value(&csv, (double)r->d_k[p]);
                     rdk_csv_value(&csv, (double)(k / run->heads));
                     rdk_csv_value(&csv, (double)(k % run->heads));
                     rdk_csv_value(&csv, row->x[i]);

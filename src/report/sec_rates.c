@@ -7,7 +7,7 @@
 #include "page.h"
 #include "shade.h"
 
-enum { MOST_COLUMNS = 4, MOST_DOTS = 40 };
+enum { MOST_COLUMNS = 4, MOST_DOTS = 24 };
 
 static size_t columns_of(const rdk_report *r)
 {

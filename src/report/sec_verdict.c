@@ -319,6 +319,7 @@ static void limits(rdk_report *r, rdk_text *t)
         unfinished += !r->runs[i].finished;
         diverged += r->runs[i].diverged;
     }
+    if (!r->ablation && !unfinished) return;
     rdk_text_add(t, "<li>");
     if (r->ablation) {
         rdk_text_add(t, "%zu of %zu runs diverged. ", diverged, r->n_runs);
@@ -335,7 +336,6 @@ static void limits(rdk_report *r, rdk_text *t)
     if (unfinished)
         rdk_text_add(t, "%zu of %zu runs %s not finished: these are figures so far. ", unfinished,
                      r->n_runs, unfinished == 1 ? "is" : "are");
-    if (!r->ablation && !unfinished) rdk_text_add(t, "One seed, one learning rate. ");
     rdk_text_add(t, "</li>\n");
 }
 
