@@ -200,7 +200,10 @@ examples: $(EXAMPLES) ## build and run the programs of docs/embedding.md
 
 # ---- longer checks --------------------------------------------------------------------------------
 
-.PHONY: reference science recipes
+.PHONY: reference science recipes browser
+browser: program ## read a report in a headless Chromium (needs chromium and node; else skipped)
+	@tests/browser/report.sh
+
 recipes: ## apply the examples of docs/recipes.md to a copy of the tree, and test that
 	@MAKE='$(MAKE)' tests/recipes.sh
 

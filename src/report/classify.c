@@ -100,11 +100,16 @@ static int by_value(const void *a, const void *b)
     return strcmp(x, y);
 }
 
+void rdk_report_sort_values(const char **values, size_t n)
+{
+    qsort(values, n, sizeof *values, by_value);
+}
+
 /* The distinct ones of n texts, sorted; their number. */
 static size_t distinct(const char **texts, size_t n)
 {
     size_t kept = 0;
-    qsort(texts, n, sizeof *texts, by_value);
+    rdk_report_sort_values(texts, n);
     for (size_t i = 0; i < n; i++)
         if (!kept || strcmp(texts[i], texts[kept - 1]) != 0) texts[kept++] = texts[i];
     return kept;

@@ -215,8 +215,10 @@ static void draw_series(drawing *d, const rdk_curve_row *row, size_t panel, size
         rdk_panel_line(d->t, p, &thinned, attributes);
     }
     rdk_curve mean = thin(d, &band.mean);
-    snprintf(attributes, sizeof attributes, "class=\"%s c%d d%d\"", second ? "held" : "mean",
-             colour, colour);
+    if (second)
+        snprintf(attributes, sizeof attributes, "class=\"held c%d\"", colour);
+    else
+        snprintf(attributes, sizeof attributes, "class=\"mean c%d d%d\"", colour, colour);
     if (mean.n) rdk_panel_line(d->t, p, &mean, attributes);
 }
 
@@ -262,7 +264,7 @@ static rdk_panel place_panel(drawing *d, size_t row, size_t panel, const rdk_axi
 {
     size_t n = d->r->n_panels, columns, k;
     if (n == 1) {
-        columns = d->n_rows == 3 ? 3 : ALONE_COLUMNS;
+        columns = d->n_rows == 3 || d->n_rows > 4 ? 3 : ALONE_COLUMNS;
         k = row;
         n = d->n_rows;
     } else {
@@ -271,7 +273,7 @@ static rdk_panel place_panel(drawing *d, size_t row, size_t panel, const rdk_axi
         k = row * lines * columns + panel;
         n = d->n_rows * lines * columns;
     }
-    rdk_panel p = rdk_panel_at(k, n, columns, rdk_key_height(d->r), &d->height);
+    rdk_panel p = rdk_panel_at(k, n, columns, rdk_key_height(d->r, false), &d->height);
     p.x = *x;
     p.y = *y;
     return p;
@@ -309,7 +311,7 @@ void rdk_curve_figure(rdk_report *r, rdk_text *t, const char *id, const rdk_curv
     if (!d.step_list || !d.step_count) return;
     place_panel(&d, 0, 0, &x, &unused);
     rdk_figure_open(t, id, "curves", false, d.height, rows[0].title);
-    rdk_figure_key(t, r);
+    rdk_figure_key(t, r, false);
     for (size_t row = 0; row < n_rows; row++) {
         rdk_axis y = y_axis(&d, &rows[row]);
         for (size_t panel = 0; panel < r->n_panels; panel++)

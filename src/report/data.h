@@ -89,6 +89,8 @@ bool rdk_report_collect(rdk_report *r, const char *path, rdk_status *s);
 void rdk_report_free(rdk_report *r);
 /* Finds what is varied, series, panels, rates; then the best rates. */
 bool rdk_report_classify(rdk_report *r);
+/* Policies in the order of their table, numbers by size, the rest by name. */
+void rdk_report_sort_values(const char **values, size_t n);
 /* Curves and figures of a run from its tables. False: status (the run is left out). */
 bool rdk_report_extract(rdk_report *r, rdk_report_run *run, rdk_status *s);
 /* The curve of a column by its name; see rdk_show_options. Empty where the run has none. */

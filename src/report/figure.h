@@ -50,8 +50,8 @@ void rdk_figure_open(rdk_text *t, const char *id, const char *classes, bool half
                      const char *says);
 void rdk_figure_close(rdk_text *t, const char *caption);
 /* The key of the series, at the top; in lines of so many. Height it needs: rdk_key_height. */
-void rdk_figure_key(rdk_text *t, const rdk_report *r);
-double rdk_key_height(const rdk_report *r);
+void rdk_figure_key(rdk_text *t, const rdk_report *r, bool half);
+double rdk_key_height(const rdk_report *r, bool half);
 
 /* Box, grid, ticks, title, labels. Ends inside an open <g class="panel">. */
 void rdk_panel_open(rdk_text *t, const rdk_panel *p, const char *id, size_t k);

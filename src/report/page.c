@@ -55,7 +55,8 @@ static void head(rdk_report *r, rdk_text *t)
     if (r->ablation) {
         rdk_text_add(t, ": %zu runs", r->n_runs);
         for (size_t v = 0; v < r->n_varied; v++)
-            rdk_text_add(t, ", %zu %s", r->varied[v].count, r->varied[v].option->name);
+            rdk_text_add(t, "%s %s (%zu)", v ? "," : ", varied in", r->varied[v].option->name,
+                         r->varied[v].count);
     }
     rdk_text_add(t, ".</p>\n<nav>");
     for (size_t i = 0; i < N_PARTS; i++)

@@ -124,6 +124,7 @@ function groupsOf(f, panel) {
     if (!groups[key]) { groups[key] = { s: r.s, held: !!c.h, curves: [] }; order.push(groups[key]); }
     groups[key].curves.push(c);
   });
+  order.sort(function (a, b) { return a.s - b.s || a.held - b.held; });
   order.forEach(function (g) { g.mean = meanOf(f, g.curves, panel.log); });
   return order;
 }
@@ -242,7 +243,7 @@ function drawGroup(g, panel, axes, group, f) {
       make("path", { "class": "run" + c, d: pathOf(panel, axes, steps(f, k), k.y) }, g);
     });
   }
-  make("path", { "class": (group.held ? "held" : "mean") + c + " d" + R.colour[group.s],
+  make("path", { "class": group.held ? "held" + c : "mean" + c + " d" + R.colour[group.s],
     d: pathOf(panel, axes, m.x, view.smooth ? smoothed(m.y) : m.y) }, g);
 }
 

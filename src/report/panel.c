@@ -45,24 +45,24 @@ void rdk_figure_close(rdk_text *t, const char *caption)
     rdk_text_add(t, "</svg>\n<figcaption>%s</figcaption>\n</figure>\n", caption);
 }
 
-static size_t key_columns(const rdk_report *r)
+static size_t key_columns(const rdk_report *r, bool half)
 {
     size_t longest = 0;
     for (size_t s = 0; s < r->n_series; s++)
         if (strlen(r->series[s]) > longest) longest = strlen(r->series[s]);
-    size_t columns = (size_t)(RDK_FIGURE_WIDTH - LEFT) / (48 + 7 * longest);
+    size_t columns = (size_t)(RDK_FIGURE_WIDTH / (half ? 2 : 1) - LEFT) / (48 + 7 * longest);
     return columns ? columns : 1;
 }
 
-double rdk_key_height(const rdk_report *r)
+double rdk_key_height(const rdk_report *r, bool half)
 {
-    size_t columns = key_columns(r);
+    size_t columns = key_columns(r, half);
     return KEY_LINE * (double)((r->n_series + columns - 1) / columns);
 }
 
-void rdk_figure_key(rdk_text *t, const rdk_report *r)
+void rdk_figure_key(rdk_text *t, const rdk_report *r, bool half)
 {
-    size_t columns = key_columns(r), longest = 0;
+    size_t columns = key_columns(r, half), longest = 0;
     for (size_t s = 0; s < r->n_series; s++)
         if (strlen(r->series[s]) > longest) longest = strlen(r->series[s]);
     double step = 48 + 7 * (double)longest;

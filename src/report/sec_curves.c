@@ -160,13 +160,13 @@ static void deviation_figure(rdk_report *r, rdk_text *t)
             rdk_axis_take(&both, r->runs[i].std_start[l]);
     }
     rdk_axis_finish(&both);
-    rdk_panel p = rdk_panel_at(0, 1, 2, rdk_key_height(r), &height);
+    rdk_panel p = rdk_panel_at(0, 1, 2, rdk_key_height(r, true), &height);
     p.title = "Score deviation before the first update";
     p.x = p.y = both;
     p.x.label = "predicted std of the scores";
     p.y.label = "measured";
     rdk_figure_open(t, "fig-std", "marks", true, height, p.title);
-    rdk_figure_key(t, r);
+    rdk_figure_key(t, r, true);
     rdk_panel_open(t, &p, "fig-std", 0);
     rdk_panel_clip(t, &p, "fig-std", 0);
     double ends[] = {both.low, both.high};

@@ -142,11 +142,11 @@ static void anatomy_figure(rdk_report *r, rdk_text *t)
     rdk_axis_finish(&x);
     x.given = widths;
     x.n_given = widths ? r->n_panels : 0;
-    rdk_panel_at(0, PANELS, PANELS, rdk_key_height(r), &height);
+    rdk_panel_at(0, PANELS, PANELS, rdk_key_height(r, false), &height);
     rdk_figure_open(t, "fig-anatomy", "marks", false, height, "Gradients at the start against d_k");
-    rdk_figure_key(t, r);
+    rdk_figure_key(t, r, false);
     for (size_t k = 0; k < PANELS; k++) {
-        rdk_panel p = rdk_panel_at(k, PANELS, PANELS, rdk_key_height(r), &height);
+        rdk_panel p = rdk_panel_at(k, PANELS, PANELS, rdk_key_height(r, false), &height);
         p.title = ANATOMY[k].title;
         p.x = x;
         p.y = y_axis(r, &ANATOMY[k]);

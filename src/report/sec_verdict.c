@@ -261,7 +261,7 @@ static void rate_sentence(rdk_report *r, rdk_text *t)
         rdk_interval_words(t, v);
         rdk_text_add(t, " for ");
         name(t, r, s);
-        if (stayed(r, s)) rdk_text_add(t, " (which learned at none of them)");
+        if (stayed(r, s)) rdk_text_add(t, " (near chance even at its best)");
     }
     rdk_text_add(t,
                  told ? ": among those that learn, the smaller, the wider the window.</li>\n" : "");
@@ -339,50 +339,7 @@ static void limits(rdk_report *r, rdk_text *t)
     rdk_text_add(t, "</li>\n");
 }
 
-/* ---- commands and build ---------------------------------------------------------------------- */
-
-static void build_words(const rdk_report_run *run, rdk_text *t)
-{
-    static const char *const keys[] = {"program", "version",   "build",  "compiler",
-                                       "isa",     "precision", "system", "machine"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *word = rdk_record_word(run->saved.about, keys[i]);
-        if (!word || !*word) continue;
-        rdk_text_add(t, i > 2 ? ", " : " ");
-        rdk_html(t, word);
-    }
-}
-
-static void commands(rdk_report *r, rdk_text *t)
-{
-    size_t product = 1;
-    for (size_t v = 0; v < r->n_varied; v++) product *= r->varied[v].count;
-    rdk_text_add(t, "<p class=\"command\"><code>");
-    rdk_command_words(r, t);
-    rdk_text_add(t, "</code></p>\n<p class=\"small\">");
-    if (r->ablation && product != r->n_runs)
-        rdk_text_add(t, "%zu of the %zu points of this grid are here. ", r->n_runs, product);
-    rdk_text_add(t, "Again to the same bytes: <code>./train --config ");
-    rdk_html(t, r->path);
-    if (r->ablation) rdk_text_add(t, "/<i>RUN</i>");
-    rdk_text_add(t, "/config.ini</code>. Build:");
-    build_words(&r->runs[0], t);
-    for (size_t i = 1; i < r->n_runs; i++) {
-        const char *a = rdk_record_word(r->runs[0].saved.about, "build");
-        const char *b = rdk_record_word(r->runs[i].saved.about, "build");
-        if (a && b && strcmp(a, b) != 0) {
-            rdk_text_add(t, "; <b>not all runs are of this build</b>, ");
-            rdk_html(t, r->runs[i].name);
-            rdk_text_add(t, " is of ");
-            rdk_html(t, b);
-            break;
-        }
-    }
-    const char *data = rdk_record_word(r->runs[0].saved.about, "data");
-    rdk_text_add(t, ". Data: ");
-    rdk_html(t, data ? data : "unknown");
-    rdk_text_add(t, ".</p>\n");
-}
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 void rdk_section_verdict(rdk_report *r, rdk_text *t)
 {
@@ -401,6 +358,6 @@ void rdk_section_verdict(rdk_report *r, rdk_text *t)
     }
     limits(r, t);
     rdk_text_add(t, "</ul>\n");
-    commands(r, t);
+    rdk_report_commands(r, t);
     if (r->notes.size) rdk_text_add(t, "<ul class=\"notes\">\n%s</ul>\n", r->notes.data);
 }

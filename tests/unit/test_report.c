@@ -85,7 +85,9 @@ START_TEST(ticks_are_round)
     ticks((rdk_axis){.low = 0, .high = 1.02}, 6, (double[]){0, 0.2, 0.4, 0.6, 0.8, 1});
     ticks((rdk_axis){.low = -0.4, .high = 3.1}, 7, (double[]){0, 0.5, 1, 1.5, 2, 2.5, 3});
     ticks((rdk_axis){.low = 0.9, .high = 1200, .log = true}, 4, (double[]){1, 10, 100, 1000});
-    ticks((rdk_axis){.low = 0.15, .high = 0.7, .log = true}, 2, (double[]){0.2, 0.5});
+    ticks((rdk_axis){.low = 0.15, .high = 2.5, .log = true}, 4, (double[]){0.2, 0.5, 1, 2});
+    ticks((rdk_axis){.low = 0.15, .high = 0.42, .log = true}, 6,
+          (double[]){0.15, 0.2, 0.25, 0.3, 0.35, 0.4});
     ticks((rdk_axis){.low = 1, .high = 300, .log = true, .given = (double[]){16, 64}, .n_given = 2},
           2, (double[]){16, 64});
     for (double high = 1e-9; high < 1e9; high *= 3.7) {
