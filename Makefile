@@ -114,6 +114,16 @@ $(B)/kernels/isa_%.o: src/kernels/isa.c $(B)/flags
 $(B)/base/build.o: src/base/build.c $(B)/build_id.h $(B)/flags
 	$(call COMPILE,-I$(B))
 
+# The style and the script of a report, a string a line.
+PAGE_PARTS := $(B)/page_css.h $(B)/page_draw_js.h $(B)/page_read_js.h
+$(B)/report/page.o: src/report/page.c $(PAGE_PARTS) $(B)/flags
+	$(call COMPILE,-I$(B))
+$(B)/%_js.h: src/report/%.js
+	$(QUOTE_LINES)
+$(B)/%_css.h: src/report/%.css
+	$(QUOTE_LINES)
+QUOTE_LINES = @mkdir -p $(@D) && sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n",/' $< > $(TEMP) && mv $(TEMP) $@
+
 # Written anew only where the content differs, so that nothing is rebuilt for nothing.
 WRITE_IF_NEW = @mkdir -p $(@D) && printf '%s\n' $(1) > $(TEMP) && \
 	if cmp -s $(TEMP) $@; then rm -f $(TEMP); else mv $(TEMP) $@; fi
@@ -203,7 +213,10 @@ bench: bench-programs ## measure kernels and whole steps beside the machine's li
 
 # ---- longer checks --------------------------------------------------------------------------------
 
-.PHONY: reference science recipes
+.PHONY: reference science recipes browser
+browser: program ## read a report in a headless Chromium (needs chromium and node; else skipped)
+	@tests/browser/report.sh
+
 recipes: ## apply the examples of docs/recipes.md to a copy of the tree, and test that
 	@MAKE='$(MAKE)' tests/recipes.sh
 

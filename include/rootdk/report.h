@@ -72,4 +72,24 @@ rdk_table *rdk_saved_run_table(const rdk_saved_run *r, const char *name, rdk_sta
 /* The value of an option as config.ini has it ("scale" -> "sqrt"), appended. */
 void rdk_saved_run_option(const rdk_saved_run *r, const rdk_option *o, rdk_text *value);
 
+/* ---- what is made of them -------------------------------------------------------------------- */
+
+/* Writes one HTML page about the run in the directory, or about the ablation whose runs are its
+ * subdirectories, to path: all or nothing. What cannot be read beside others is left out and named
+ * on the page. */
+bool rdk_report_write(const char *directory, const char *path, rdk_status *s);
+
+typedef struct rdk_show_options {
+    const char *const *directories; /* [n_directories] runs or ablations */
+    size_t n_directories;
+    const char *metrics;  /* "loss,entropy_norm": columns of metrics.csv (training rows) or
+                           * attention.csv (mean over layers and heads), eval_loss, eval_accuracy,
+                           * ratio (|dW_Q| / |dW_V|) */
+    size_t width;         /* columns of the terminal */
+    bool unicode, colour; /* braille and box lines, else ASCII; colours, else a letter a run */
+} rdk_show_options;
+/* Prints a summary line for each run, then the curves of each metric. Fails with RDK_EVALUE where
+ * no run has a metric. */
+bool rdk_show(const rdk_show_options *o, FILE *out, rdk_status *s);
+
 #endif

@@ -77,8 +77,6 @@ bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s);
 /* Plans again, with the directory locked against others who add points, and writes. */
 bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_status *s);
 void rdk_ablation_free(rdk_ablation *a);
-/* A field of a CSV file, quoted where it holds a comma or a quote; appended. */
-void rdk_csv_text(rdk_text *t, const char *word);
 
 const char *rdk_ablation_value(const rdk_ablation *a, size_t point, size_t axis);
 /* The axis of this option, or n_axes. */

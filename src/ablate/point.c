@@ -108,7 +108,8 @@ static bool check_same(const rdk_ablation *a, size_t point, const rdk_saved_run 
     bool ok = true;
     for (size_t i = 0; ok && i < rdk_option_count(); i++) {
         const rdk_option *o = rdk_option_at(i);
-        if (o->scope > RDK_OPT_RECORDS) continue;
+        if (o->scope > RDK_OPT_RECORDS || !rdk_option_counts(&a->resolved[point], o, NULL))
+            continue;
         is.size = wanted.size = 0;
         rdk_saved_run_option(run, o, &is);
         rdk_option_text(&a->resolved[point], o, &wanted);

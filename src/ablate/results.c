@@ -235,7 +235,7 @@ static void write_row(const rdk_ablation *a, const rdk_result *r, const column *
     rdk_text_add(c->out, "%s", c->names ? "point" : rdk_point_name(a, r->point, name));
     for (size_t i = 0; i < a->n_axes; i++) {
         rdk_text_add(c->out, ",");
-        rdk_csv_text(c->out,
+        rdk_text_csv(c->out,
                      c->names ? a->axes[i].option->name : rdk_ablation_value(a, r->point, i));
     }
     field(c, "status", r->diverged ? "diverged" : "done");

@@ -102,25 +102,11 @@ static bool write_points(const rdk_ablation *a, rdk_status *s)
     for (size_t point = 0; point < a->n_points; point++) {
         for (size_t i = 0; i < a->n_axes; i++) {
             if (i) rdk_text_add(&t, ",");
-            rdk_csv_text(&t, rdk_ablation_value(a, point, i));
+            rdk_text_csv(&t, rdk_ablation_value(a, point, i));
         }
         rdk_text_add(&t, "\n");
     }
     return replace(a, "points.csv", &t, s);
-}
-
-void rdk_csv_text(rdk_text *t, const char *word)
-{
-    if (!strpbrk(word, ",\"")) {
-        rdk_text_add(t, "%s", word);
-        return;
-    }
-    rdk_text_add(t, "\"");
-    for (; *word; word++) {
-        if (*word == '"') rdk_text_add(t, "\"");
-        rdk_text_bytes(t, word, 1);
-    }
-    rdk_text_add(t, "\"");
 }
 
 /* -1 on failure. Waits: a holder only reads and writes these two files. */

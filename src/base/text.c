@@ -104,6 +104,15 @@ void rdk_text_json(rdk_text *t, const char *string)
     add_string(t, "\"");
 }
 
+void rdk_text_csv(rdk_text *t, const char *field)
+{
+    bool quoted = strpbrk(field, ",\"\r\n") != NULL;
+    if (quoted) add_string(t, "\"");
+    for (; *field; field++)
+        rdk_text_bytes(t, *field == '"' ? "\"\"" : field, *field == '"' ? 2 : 1);
+    if (quoted) add_string(t, "\"");
+}
+
 void rdk_text_shell(rdk_text *t, const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

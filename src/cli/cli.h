@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include <rootdk/run.h>
+#include <rootdk/report.h>
 
 /* Exit status, also documented in --help and the man page. */
 enum {
@@ -27,9 +27,10 @@ int rdk_cli_failed(const rdk_status *s);
 typedef struct rdk_grammar {
     const rdk_option *own; /* [n_own] rows over a struct of the verb's own */
     size_t n_own;
-    bool runs;         /* the options of a run (src/run/options.c) as well */
-    unsigned switches; /* 1 << action of those it takes beside those that every verb takes */
-    const char *notes; /* the end of its --help page: lines, or NULL */
+    bool runs;           /* the options of a run (src/run/options.c) as well */
+    unsigned switches;   /* 1 << action of those it takes beside those that every verb takes */
+    const char *operand; /* what words without -- are to it ("a run's directory"); NULL: none */
+    const char *notes;   /* the end of its --help page: lines, or NULL */
 } rdk_grammar;
 
 typedef struct rdk_verb {
@@ -82,6 +83,8 @@ typedef struct rdk_assignment {
 typedef struct rdk_words {
     rdk_assignment *set; /* [n_set] as they came, none twice */
     size_t n_set;
+    const char **operands; /* [n_operands] words without --, where the grammar has them */
+    size_t n_operands;
     rdk_action action;
     const char *config_path, *help_about; /* NULL where not given */
 } rdk_words;
@@ -148,5 +151,10 @@ int rdk_cli_train(int argc, char **argv);
 
 extern const rdk_grammar rdk_ablate_grammar;
 int rdk_cli_ablate(int argc, char **argv);
+/* ---- report.c, show.c ------------------------------------------------------------------------ */
+
+extern const rdk_grammar rdk_report_grammar, rdk_show_grammar;
+int rdk_cli_report(int argc, char **argv);
+int rdk_cli_show(int argc, char **argv);
 
 #endif

@@ -23,6 +23,10 @@ static const rdk_verb verbs[] = {
      rdk_cli_theory, &rdk_theory_grammar},
     {"ablate", "ablate [OPTIONS]", "a grid of runs: any option may be a list", rdk_cli_ablate,
      &rdk_ablate_grammar},
+    {"report", "report DIR [OPTIONS]", "one HTML page about a run or an ablation", rdk_cli_report,
+     &rdk_report_grammar},
+    {"show", "show DIR... [OPTIONS]", "curves and summary of runs in the terminal", rdk_cli_show,
+     &rdk_show_grammar},
     {"help", "help [VERB|OPTION]", "this page, or all about one verb or option", run_help, NULL},
     {"version", "version", "the same as --version", run_version, NULL},
 };

@@ -212,6 +212,9 @@ static bool read_switch(reading *r, const rdk_switch *f, const word *w)
 static bool read_word(reading *r)
 {
     const char *text = *r->at++;
+    bool operand = r->grammar->operand && text[0] != '-' && text[0] != '\0';
+    if (operand) r->result->operands[r->result->n_operands++] = text;
+    if (operand) return true;
     if (!is_option(text)) return refuse_stray(r, text);
     word w = cut(text);
     const rdk_option *o = rdk_grammar_find(r->grammar, w.name);
@@ -251,7 +254,8 @@ bool rdk_words_read(rdk_words *w, const rdk_grammar *g, int argc, char **argv, r
     if (!read_first(&r)) return false;
     if (w->action != RDK_ACTION_VERB) return true;
     w->set = rdk_alloc((size_t)argc, sizeof *w->set, s);
-    bool read = w->set != NULL;
+    w->operands = rdk_alloc((size_t)argc, sizeof *w->operands, s);
+    bool read = w->set && w->operands;
     while (read && r.at < r.end) read = read_word(&r);
     return read;
 }
@@ -259,6 +263,7 @@ bool rdk_words_read(rdk_words *w, const rdk_grammar *g, int argc, char **argv, r
 void rdk_words_free(rdk_words *w)
 {
     rdk_free(w->set);
+    rdk_free(w->operands);
     *w = (rdk_words){.action = RDK_ACTION_VERB};
 }
 

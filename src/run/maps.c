@@ -45,19 +45,6 @@ bool rdk_maps_rows(rdk_trainer *r, uint64_t step)
     return ok;
 }
 
-/* As RFC 4180 has it: in quotes where it holds a comma, a quote or the end of a line, with each
- * quote twice. */
-static void add_quoted(rdk_text *t, const char *field)
-{
-    if (!strpbrk(field, ",\"\r\n")) {
-        rdk_text_add(t, "%s", field);
-        return;
-    }
-    rdk_text_add(t, "\"");
-    for (; *field; field++) rdk_text_add(t, *field == '"' ? "\"\"" : "%c", *field);
-    rdk_text_add(t, "\"");
-}
-
 bool rdk_maps_example(const rdk_trainer *r)
 {
     if (!r->watch) return true;
@@ -68,9 +55,9 @@ bool rdk_maps_example(const rdk_trainer *r)
     for (size_t i = 0; i < (size_t)b->length[0]; i++) {
         bool counted = b->target[i] != RDK_IGNORE;
         rdk_text_add(&t, "%zu,", i);
-        add_quoted(&t, rdk_task_token_text(r->task, b->input[i], label));
+        rdk_text_csv(&t, rdk_task_token_text(r->task, b->input[i], label));
         rdk_text_add(&t, ",");
-        if (counted) add_quoted(&t, rdk_task_token_text(r->task, b->target[i], label));
+        if (counted) rdk_text_csv(&t, rdk_task_token_text(r->task, b->target[i], label));
         rdk_text_add(&t, ",%d\n", counted);
     }
     rdk_rundir_file(&r->directory, "example.csv", path);

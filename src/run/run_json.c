@@ -38,6 +38,16 @@ static void machine_fields(rdk_text *t)
     integer_field(t, "threads", (uint64_t)rdk_threads());
 }
 
+/* What a loss is measured against: a uniform guess, one that knows the task's form, the floor. */
+static void task_fields(rdk_text *t, const rdk_task *task)
+{
+    integer_field(t, "vocabulary_size", rdk_task_vocab(task));
+    integer_field(t, "sequence_tokens", rdk_task_tokens(task));
+    number_field(t, "chance_loss", rdk_task_chance_loss(task));
+    number_field(t, "chance_accuracy", rdk_task_chance_accuracy(task));
+    number_field(t, "floor_loss", rdk_task_floor_loss(task));
+}
+
 static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
 {
     if (f->known) {
@@ -93,6 +103,7 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     string_field(&t, "data", rdk_task_summary(r->task));
     string_field(&t, "recorded", intervals.data ? intervals.data : "");
     rdk_text_free(&intervals);
+    task_fields(&t, r->task);
     integer_field(&t, "parameters", rdk_trainable_count(r->model));
     number_field(&t, "score_scale", rdk_model_score_scale(r->model));
     number_field(&t, "score_std_theory", r->theory.score_std);

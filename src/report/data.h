@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ * What a report is made from: one run or the runs of an ablation, reduced to curves and figures.
+ *
+ * Invariant: everything lives in the report's arena and is gone with it; the files of a run are
+ * closed once its figures are taken. A figure that was not measured is NAN, a curve of it empty.
+ * Read next: collect.c, then extract.c. */
+#ifndef RDK_REPORT_DATA_H
+#define RDK_REPORT_DATA_H
+
+#include <rootdk/report.h>
+
+/* n points, x rising. y may hold NAN and infinities. */
+typedef struct rdk_curve {
+    size_t n;
+    const double *x, *y;
+} rdk_curve;
+
+/* What was measured of the gradient at the start, mean over layers (and heads). */
+typedef struct rdk_start {
+    double dq;    /* |dW_Q| */
+    double ratio; /* |dW_Q| / |dW_V|: a mean of ratios */
+    double ds_median, ds_p10, ds_p90, ds_top5;
+} rdk_start;
+
+/* One option that differs among the runs, and what it was set to. */
+typedef struct rdk_varied {
+    const rdk_option *option;
+    const char **values; /* [count] in order */
+    size_t count;
+} rdk_varied;
+
+typedef struct rdk_report_run {
+    rdk_saved_run saved;
+    const char *name;   /* of its directory */
+    const char *status; /* as run.json has it */
+    bool diverged, finished;
+    /* where it stands among the others */
+    size_t *value;              /* [n_varied] which of the option's values */
+    size_t series, panel, rate; /* which series, d_k, learning rate */
+    bool best_rate;             /* its rate is the best one of its series at its d_k */
+    /* curves over the steps */
+    rdk_curve train_loss, train_accuracy, eval_loss, eval_accuracy;
+    rdk_curve *entropy;         /* [layers] entropy_norm, mean over heads */
+    rdk_curve ratio, ds_median; /* |dW_Q|/|dW_V|, mean over layers; ds_median over all heads */
+    rdk_curve entropy_mean, loss_at_probe; /* at the probed steps */
+    rdk_curve *saturation;                 /* [layers * heads] sat90 */
+    size_t layers, heads;
+    double *std_start; /* [layers] score_std at step 0, root of the mean square over heads */
+    double std_theory, entropy_theory;
+    rdk_start start;
+    double score_scale;
+    /* of its end */
+    double loss, accuracy, best_loss, solved_step; /* held-out; NAN where it has none */
+    double initial_loss, entropy_start, entropy_end, sat99_start, sat99_end;
+    double vocabulary, chance_loss, chance_accuracy, floor_loss;
+    double died_step, died_loss; /* where a number became non-finite, and the last finite loss */
+    double step;                 /* last one logged */
+} rdk_report_run;
+
+typedef struct rdk_report {
+    rdk_arena *arena;
+    const char *path;
+    bool ablation;
+    rdk_report_run *runs;
+    size_t n_runs;
+    rdk_varied *varied; /* the options that differ */
+    size_t n_varied;
+    const char **series; /* labels */
+    int *colour;         /* [n_series] index into the palette */
+    size_t n_series;
+    size_t *d_k; /* [n_panels], rising */
+    size_t n_panels;
+    const char **rate; /* [n_rates], as text, rising */
+    double *rate_value;
+    size_t n_rates;
+    size_t n_seeds, layers;
+    rdk_text notes; /* HTML list items: what was left out and why */
+    rdk_status *status;
+} rdk_report;
+
+enum { RDK_PALETTE = 8 };
+/* a task counts as solved from this held-out accuracy on; the verdict of a run has the same */
+#define RDK_SOLVED 0.99
+
+/* ---- collect.c, classify.c, extract.c -------------------------------------------------------- */
+
+/* Reads the runs of a directory. False: status. */
+bool rdk_report_collect(rdk_report *r, const char *path, rdk_status *s);
+void rdk_report_free(rdk_report *r);
+/* Finds what is varied, series, panels, rates; then the best rates. */
+bool rdk_report_classify(rdk_report *r);
+/* Policies in the order of their table, numbers by size, the rest by name. */
+void rdk_report_sort_values(const char **values, size_t n);
+/* Curves and figures of a run from its tables. False: status (the run is left out). */
+bool rdk_report_extract(rdk_report *r, rdk_report_run *run, rdk_status *s);
+/* The curve of a column by its name; see rdk_show_options. Empty where the run has none. */
+rdk_curve rdk_report_metric(rdk_report *r, const rdk_report_run *run, const char *name);
+/* A line for the notes, of this run; escaped. */
+void rdk_report_note(rdk_report *r, const char *name, const char *message);
+
+/* Zeroed memory of the report; NULL sets the status. */
+void *rdk_report_alloc(rdk_report *r, size_t count, size_t size);
+const char *rdk_report_string(rdk_report *r, const char *text);
+
+/* ---- summary.c: several runs as one ---------------------------------------------------------- */
+
+/* The finite figures of the runs of this series, panel and rate (RDK_BEST_RATE: of its best). */
+enum { RDK_BEST_RATE = -1 };
+typedef struct rdk_cell {
+    size_t series, panel;
+    int rate;
+} rdk_cell;
+bool rdk_cell_has(const rdk_cell *c, const rdk_report_run *run);
+size_t rdk_cell_runs(const rdk_report *r, const rdk_cell *c, size_t *diverged);
+/* figure: which number of a run. Runs without it are left out. */
+typedef double rdk_figure_of(const rdk_report_run *run);
+rdk_interval rdk_cell_interval(rdk_report *r, const rdk_cell *c, rdk_figure_of *figure);
+/* The first of its runs that did not diverge, else the first; NULL where there is none. */
+const rdk_report_run *rdk_cell_example(const rdk_report *r, const rdk_cell *c);
+
+/* Mean and t-interval at the steps that all curves have; log: of the logarithms (geometric mean).
+ */
+typedef struct rdk_band {
+    rdk_curve mean;
+    const double *low, *high; /* NAN where there are fewer than two */
+    size_t runs;
+} rdk_band;
+typedef const rdk_curve *rdk_curve_of(const rdk_report_run *run, size_t which);
+rdk_band rdk_cell_band(rdk_report *r, const rdk_cell *c, rdk_curve_of *curve, size_t which,
+                       bool log);
+
+/* ---- thin.c ---------------------------------------------------------------------------------- */
+
+/* At most `most` points (>= 4) of the curve: first and last, and of each stretch between them the
+ * lowest and the highest. The curve itself where it is short enough. */
+rdk_curve rdk_curve_thin(rdk_report *r, const rdk_curve *c, size_t most);
+/* The finite points only. */
+rdk_curve rdk_curve_finite(rdk_report *r, const rdk_curve *c);
+
+#endif

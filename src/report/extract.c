@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ * From the tables of a run to its curves and figures.
+ *
+ * Columns are found by name: those that a run does not have leave NAN and empty curves, so runs of
+ * other versions are read too.
+ * Read next: classify.c. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data.h"
+
+/* ---- rows of a table ------------------------------------------------------------------------- */
+
+/* A column, or NULL where there is none or it holds words. */
+static const double *column(const rdk_table *t, const char *name)
+{
+    rdk_status ignored = {0};
+    return t ? rdk_table_numbers(t, name, &ignored) : NULL;
+}
+
+/* Rows whose word in that column is this, as a curve over the steps. */
+static rdk_curve rows_with(rdk_report *r, const rdk_table *t, const char *name, const char *by,
+                           const char *word)
+{
+    const double *step = column(t, "step"), *y = column(t, name);
+    if (!step || !y) return (rdk_curve){0};
+    double *cx = rdk_report_alloc(r, t->rows + 1, sizeof *cx);
+    double *cy = rdk_report_alloc(r, t->rows + 1, sizeof *cy);
+    int c = rdk_table_column(t, by);
+    size_t n = 0;
+    for (size_t i = 0; cx && cy && i < t->rows; i++) {
+        if (strcmp(rdk_table_word(t, i, c), word) != 0 || !isfinite(step[i])) continue;
+        cx[n] = step[i];
+        cy[n++] = y[i];
+    }
+    return (rdk_curve){n, cx, cy};
+}
+
+enum { ANY = -1 };
+
+/* Mean over the rows of a step of this layer and head (ANY: all) that have the figure. */
+static rdk_curve mean_by_step(rdk_report *r, const rdk_table *t, const char *name, int layer,
+                              int head)
+{
+    const double *step = column(t, "step"), *y = column(t, name);
+    const double *l = column(t, "layer"), *h = column(t, "head");
+    if (!step || !y || !l || !h) return (rdk_curve){0};
+    double *cx = rdk_report_alloc(r, t->rows + 1, sizeof *cx);
+    double *cy = rdk_report_alloc(r, t->rows + 1, sizeof *cy);
+    size_t n = 0, counted = 0;
+    double sum = 0;
+    for (size_t i = 0; cx && cy && i < t->rows; i++) {
+        if (!isfinite(step[i])) continue;
+        bool ours = (layer == ANY || l[i] == layer) && (head == ANY || h[i] == head);
+        if (ours && isfinite(y[i])) {
+            sum += y[i];
+            counted++;
+        }
+        if (i + 1 < t->rows && step[i + 1] == step[i]) continue;
+        cx[n] = step[i];
+        cy[n++] = counted ? sum / (double)counted : NAN;
+        sum = 0;
+        counted = 0;
+    }
+    return (rdk_curve){n, cx, cy};
+}
+
+static double first_of(const rdk_curve *c)
+{
+    return c->n && c->x[0] == 0 ? c->y[0] : NAN;
+}
+
+static double last_of(const rdk_curve *c)
+{
+    return c->n ? c->y[c->n - 1] : NAN;
+}
+
+/* ---- metrics.csv ----------------------------------------------------------------------------- */
+
+static void find_death(rdk_report_run *run)
+{
+    const rdk_curve *c = &run->train_loss;
+    run->died_step = run->died_loss = NAN;
+    for (size_t i = 0; i < c->n; i++) {
+        if (isfinite(c->y[i])) {
+            run->died_loss = c->y[i];
+        } else {
+            run->died_step = c->x[i];
+            return;
+        }
+    }
+    if (run->diverged && c->n) run->died_step = c->x[c->n - 1];
+}
+
+static void take_metrics(rdk_report *r, rdk_report_run *run, const rdk_table *t)
+{
+    run->train_loss = rows_with(r, t, "loss", "split", "train");
+    run->train_accuracy = rows_with(r, t, "accuracy", "split", "train");
+    run->eval_loss = rows_with(r, t, "loss", "split", "eval");
+    run->eval_accuracy = rows_with(r, t, "accuracy", "split", "eval");
+    run->initial_loss = first_of(&run->train_loss);
+    run->loss = run->diverged ? NAN : last_of(&run->eval_loss);
+    run->accuracy = run->diverged ? NAN : last_of(&run->eval_accuracy);
+    run->best_loss = run->solved_step = NAN;
+    for (size_t i = 0; i < run->eval_loss.n; i++)
+        run->best_loss = fmin(run->best_loss, run->eval_loss.y[i]);
+    for (size_t i = run->eval_accuracy.n; i-- > 0;)
+        if (run->eval_accuracy.y[i] >= RDK_SOLVED) run->solved_step = run->eval_accuracy.x[i];
+    double train = run->train_loss.n ? run->train_loss.x[run->train_loss.n - 1] : 0;
+    double eval = run->eval_loss.n ? run->eval_loss.x[run->eval_loss.n - 1] : 0;
+    run->step = fmax(train, eval);
+    find_death(run);
+}
+
+/* ---- attention.csv --------------------------------------------------------------------------- */
+
+static void count_heads(rdk_report_run *run, const rdk_table *t)
+{
+    const double *l = column(t, "layer"), *h = column(t, "head");
+    for (size_t i = 0; l && h && i < t->rows; i++) {
+        if (l[i] >= 0 && l[i] < 4096 && h[i] >= 0 && h[i] < 4096) {
+            if ((size_t)l[i] >= run->layers) run->layers = (size_t)l[i] + 1;
+            if ((size_t)h[i] >= run->heads) run->heads = (size_t)h[i] + 1;
+        }
+    }
+}
+
+/* Root of the mean square of score_std over the heads of a layer at step 0. */
+static double std_at_start(const rdk_table *t, size_t layer)
+{
+    const double *step = column(t, "step"), *l = column(t, "layer"), *y = column(t, "score_std");
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; step && l && y && i < t->rows && step[i] == 0; i++) {
+        if (l[i] != (double)layer || !isfinite(y[i])) continue;
+        sum += y[i] * y[i];
+        n++;
+    }
+    return n ? sqrt(sum / (double)n) : NAN;
+}
+
+static double mean_at_start(rdk_report *r, const rdk_table *t, const char *name)
+{
+    rdk_curve c = mean_by_step(r, t, name, ANY, ANY);
+    return first_of(&c);
+}
+
+static void take_curves(rdk_report *r, rdk_report_run *run, const rdk_table *t)
+{
+    run->entropy = rdk_report_alloc(r, run->layers + 1, sizeof *run->entropy);
+    run->std_start = rdk_report_alloc(r, run->layers + 1, sizeof *run->std_start);
+    run->saturation = rdk_report_alloc(r, run->layers * run->heads + 1, sizeof *run->saturation);
+    if (!run->entropy || !run->std_start || !run->saturation) return;
+    for (size_t layer = 0; layer < run->layers; layer++) {
+        run->entropy[layer] = mean_by_step(r, t, "entropy_norm", (int)layer, ANY);
+        run->std_start[layer] = std_at_start(t, layer);
+        for (size_t head = 0; head < run->heads; head++)
+            run->saturation[layer * run->heads + head] =
+                mean_by_step(r, t, "sat90", (int)layer, (int)head);
+    }
+}
+
+static void take_attention(rdk_report *r, rdk_report_run *run, const rdk_table *t)
+{
+    count_heads(run, t);
+    take_curves(r, run, t);
+    run->entropy_mean = mean_by_step(r, t, "entropy_norm", ANY, ANY);
+    run->ds_median = mean_by_step(r, t, "ds_median", ANY, ANY);
+    run->entropy_start = first_of(&run->entropy_mean);
+    run->entropy_end = last_of(&run->entropy_mean);
+    rdk_curve sat99 = mean_by_step(r, t, "sat99", ANY, ANY);
+    run->sat99_start = first_of(&sat99);
+    run->sat99_end = last_of(&sat99);
+    run->start.ds_median = first_of(&run->ds_median);
+    run->start.ds_p10 = mean_at_start(r, t, "ds_p10");
+    run->start.ds_p90 = mean_at_start(r, t, "ds_p90");
+    run->start.ds_top5 = mean_at_start(r, t, "ds_top5_share");
+    run->std_theory = mean_at_start(r, t, "score_std_theory");
+    run->entropy_theory = mean_at_start(r, t, "entropy_norm_theory");
+    run->score_scale = mean_at_start(r, t, "scale");
+}
+
+/* Training loss at the steps where attention was looked at. */
+static void take_loss_at_probe(rdk_report *r, rdk_report_run *run)
+{
+    const rdk_curve *e = &run->entropy_mean, *loss = &run->train_loss;
+    double *y = rdk_report_alloc(r, e->n + 1, sizeof *y);
+    size_t at = 0;
+    for (size_t i = 0; y && i < e->n; i++) {
+        while (at + 1 < loss->n && loss->x[at] < e->x[i]) at++;
+        y[i] = at < loss->n && loss->x[at] == e->x[i] ? loss->y[at] : NAN;
+    }
+    run->loss_at_probe = (rdk_curve){y ? e->n : 0, e->x, y};
+}
+
+/* ---- gradients.csv --------------------------------------------------------------------------- */
+
+/* Does the name end so? */
+static bool ends(const char *name, const char *end)
+{
+    size_t n = strlen(name), k = strlen(end);
+    return n >= k && !strcmp(name + n - k, end);
+}
+
+/* Mean over layers of |dW_Q| / |dW_V| at each step; W_V of a layer follows its W_Q in a step. */
+static void take_gradients(rdk_report *r, rdk_report_run *run, const rdk_table *t)
+{
+    const double *step = column(t, "step"), *norm = column(t, "grad_norm");
+    int tensor = rdk_table_column(t, "tensor");
+    if (!step || !norm || tensor < 0) return;
+    double *cx = rdk_report_alloc(r, t->rows + 1, sizeof *cx);
+    double *cy = rdk_report_alloc(r, t->rows + 1, sizeof *cy);
+    double q = NAN, ratios = 0, queries = 0;
+    size_t n = 0, layers = 0;
+    for (size_t i = 0; cx && cy && i < t->rows; i++) {
+        const char *name = rdk_table_word(t, i, tensor);
+        if (ends(name, ".attention.wq.weight")) q = norm[i];
+        if (ends(name, ".attention.wv.weight")) {
+            ratios += q / norm[i];
+            queries += q;
+            layers++;
+        }
+        if (i + 1 < t->rows && step[i + 1] == step[i]) continue;
+        if (layers && step[i] == 0) run->start.dq = queries / (double)layers;
+        cx[n] = step[i];
+        cy[n++] = layers ? ratios / (double)layers : NAN;
+        ratios = queries = 0;
+        layers = 0;
+    }
+    run->ratio = (rdk_curve){n, cx, cy};
+    run->start.ratio = first_of(&run->ratio);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static rdk_table *table_or_note(rdk_report *r, rdk_report_run *run, const char *name)
+{
+    rdk_status cause = {0};
+    rdk_table *t = rdk_saved_run_table(&run->saved, name, &cause);
+    if (!t) rdk_report_note(r, run->name, cause.message);
+    return t;
+}
+
+bool rdk_report_extract(rdk_report *r, rdk_report_run *run, rdk_status *s)
+{
+    const rdk_record *about = run->saved.about;
+    rdk_table *t = rdk_saved_run_table(&run->saved, "metrics.csv", s);
+    if (!t) return false;
+    take_metrics(r, run, t);
+    rdk_table_free(t);
+    run->start = (rdk_start){NAN, NAN, NAN, NAN, NAN, NAN};
+    run->entropy_start = run->entropy_end = run->sat99_start = run->sat99_end = NAN;
+    run->std_theory = run->entropy_theory = run->score_scale = NAN;
+    if ((t = table_or_note(r, run, "attention.csv"))) take_attention(r, run, t);
+    rdk_table_free(t);
+    if ((t = table_or_note(r, run, "gradients.csv"))) take_gradients(r, run, t);
+    rdk_table_free(t);
+    take_loss_at_probe(r, run);
+    run->vocabulary = rdk_record_number(about, "vocabulary_size");
+    run->chance_loss = rdk_record_number(about, "chance_loss");
+    run->chance_accuracy = rdk_record_number(about, "chance_accuracy");
+    run->floor_loss = rdk_record_number(about, "floor_loss");
+    return rdk_ok(r->status);
+}
+
+rdk_curve rdk_report_metric(rdk_report *r, const rdk_report_run *run, const char *name)
+{
+    rdk_status ignored = {0};
+    rdk_curve c = {0};
+    if (!strcmp(name, "ratio")) return run->ratio;
+    if (!strcmp(name, "eval_loss")) return run->eval_loss;
+    if (!strcmp(name, "eval_accuracy")) return run->eval_accuracy;
+    rdk_table *t = rdk_saved_run_table(&run->saved, "metrics.csv", &ignored);
+    if (t) c = rows_with(r, t, name, "split", "train");
+    rdk_table_free(t);
+    if (c.n) return c;
+    t = rdk_saved_run_table(&run->saved, "attention.csv", &ignored);
+    if (t) c = mean_by_step(r, t, name, ANY, ANY);
+    rdk_table_free(t);
+    return c;
+}

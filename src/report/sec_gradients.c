@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ * Section 4: gradients. At the start against d_k, where d_k was varied; then over the steps.
+ * Read next: sec_maps.c. */
+#include <math.h>
+#include <stdio.h>
+
+#include "page.h"
+
+static double raw_dq(const rdk_report_run *run)
+{
+    return run->start.dq;
+}
+
+static double dq_over_scale(const rdk_report_run *run)
+{
+    return run->start.dq / run->score_scale;
+}
+
+static double ds_p10(const rdk_report_run *run)
+{
+    return run->start.ds_p10;
+}
+
+static double ds_p90(const rdk_report_run *run)
+{
+    return run->start.ds_p90;
+}
+
+/* A panel against d_k: a line a series through the means of a figure at the start; low and high:
+ * other figures of the rows, drawn as a bar (NULL: the interval over seeds). */
+typedef struct anatomy {
+    const char *title, *label, *column;
+    rdk_figure_of *figure, *low, *high;
+} anatomy;
+
+static const anatomy ANATOMY[] = {
+    {"Raw |dW_Q|", "|dW_Q|", "dW_Q", raw_dq, NULL, NULL},
+    {"|dW_Q| / c", "|dW_Q| / c", "dW_Q_over_c", dq_over_scale, NULL, NULL},
+    {"|dW_Q| / |dW_V|", "ratio", "dW_Q_over_dW_V", rdk_run_ratio, NULL, NULL},
+    {"Rows of the score gradient", "norm of a row", "ds_median", rdk_run_ds_median, ds_p10, ds_p90},
+};
+
+enum { PANELS = sizeof ANATOMY / sizeof *ANATOMY };
+
+static rdk_interval at(rdk_report *r, rdk_figure_of *figure, size_t series, size_t panel)
+{
+    rdk_cell c = {series, panel, RDK_BEST_RATE};
+    return figure ? rdk_cell_interval(r, &c, figure) : (rdk_interval){NAN, NAN, 0};
+}
+
+/* The ends of the bar: p10 (where the run has it, else the median) and p90; or the interval. */
+static void bar_ends(rdk_report *r, const anatomy *a, size_t series, size_t panel, double *low,
+                     double *high)
+{
+    rdk_interval v = at(r, a->figure, series, panel);
+    if (a->high) {
+        rdk_interval bottom = at(r, a->low, series, panel);
+        *low = bottom.n ? bottom.mean : v.mean;
+        *high = at(r, a->high, series, panel).mean;
+    } else {
+        *low = v.n > 2 ? v.mean - v.half : NAN;
+        *high = v.n > 2 ? v.mean + v.half : NAN;
+    }
+}
+
+static rdk_axis y_axis(rdk_report *r, const anatomy *a)
+{
+    rdk_axis y = rdk_axis_new(a->label, true);
+    for (size_t s = 0; s < r->n_series; s++) {
+        for (size_t p = 0; p < r->n_panels; p++) {
+            double low, high;
+            bar_ends(r, a, s, p, &low, &high);
+            rdk_axis_take(&y, at(r, a->figure, s, p).mean);
+            if (!a->high) continue;
+            rdk_axis_take(&y, low);
+            rdk_axis_take(&y, high);
+        }
+    }
+    rdk_axis_finish(&y);
+    return y;
+}
+
+static void draw_series(rdk_report *r, rdk_text *t, const anatomy *a, const rdk_panel *p,
+                        size_t series)
+{
+    double *x = rdk_report_alloc(r, r->n_panels, sizeof *x);
+    double *y = rdk_report_alloc(r, r->n_panels, sizeof *y);
+    char classes[48];
+    size_t n = 0;
+    if (!x || !y) return;
+    for (size_t k = 0; k < r->n_panels; k++) {
+        double low, high, mean = at(r, a->figure, series, k).mean;
+        double shifted = (double)r->d_k[k] * pow(1.08, (double)series - (double)r->n_series / 2);
+        if (!(mean > 0)) continue;
+        bar_ends(r, a, series, k, &low, &high);
+        snprintf(classes, sizeof classes, "bar c%d", r->colour[series]);
+        rdk_panel_bar(t, p, a->high ? shifted : (double)r->d_k[k], low, high, classes);
+        snprintf(classes, sizeof classes, "dot c%d", r->colour[series]);
+        x[n] = a->high ? shifted : (double)r->d_k[k];
+        y[n++] = mean;
+        rdk_panel_dot(t, p, x[n - 1], mean, 0, classes, r->series[series]);
+    }
+    rdk_panel_clip(t, p, "fig-anatomy", (size_t)(a - ANATOMY));
+    snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series],
+             r->colour[series]);
+    if (n) rdk_panel_line(t, p, &(rdk_curve){n, x, y}, classes);
+    rdk_panel_unclip(t);
+}
+
+static void anatomy_rows(rdk_report *r, rdk_text *t)
+{
+    rdk_text csv = {0};
+    rdk_text_add(&csv, "series,d_k");
+    for (size_t k = 0; k < PANELS; k++) rdk_text_add(&csv, ",%s", ANATOMY[k].column);
+    rdk_text_add(&csv, ",ds_p10,ds_p90,ds_top5_share\n");
+    for (size_t s = 0; s < r->n_series; s++) {
+        for (size_t p = 0; p < r->n_panels; p++) {
+            rdk_figure_field(&csv, r->series[s]);
+            rdk_figure_value(&csv, (double)r->d_k[p]);
+            for (size_t k = 0; k < PANELS; k++)
+                rdk_figure_value(&csv, at(r, ANATOMY[k].figure, s, p).mean);
+            rdk_figure_value(&csv, at(r, ds_p10, s, p).mean);
+            rdk_figure_value(&csv, at(r, ds_p90, s, p).mean);
+            rdk_figure_value(&csv, at(r, rdk_run_ds_top5, s, p).mean);
+            rdk_text_add(&csv, "\n");
+        }
+    }
+    rdk_figure_csv(t, "fig-anatomy", &csv);
+    rdk_text_free(&csv);
+}
+
+static void anatomy_figure(rdk_report *r, rdk_text *t)
+{
+    double height;
+    rdk_axis x = rdk_axis_new("d_k", true);
+    double *widths = rdk_report_alloc(r, r->n_panels, sizeof *widths);
+    for (size_t p = 0; widths && p < r->n_panels; p++) {
+        widths[p] = (double)r->d_k[p];
+        rdk_axis_take(&x, widths[p] / 1.2); /* room for series beside each other */
+        rdk_axis_take(&x, widths[p] * 1.2);
+    }
+    rdk_axis_finish(&x);
+    x.given = widths;
+    x.n_given = widths ? r->n_panels : 0;
+    rdk_panel_at(0, PANELS, PANELS, rdk_key_height(r, false), &height);
+    rdk_figure_open(t, "fig-anatomy", "marks", false, height, "Gradients at the start against d_k");
+    rdk_figure_key(t, r, false);
+    for (size_t k = 0; k < PANELS; k++) {
+        rdk_panel p = rdk_panel_at(k, PANELS, PANELS, rdk_key_height(r, false), &height);
+        p.title = ANATOMY[k].title;
+        p.x = x;
+        p.y = y_axis(r, &ANATOMY[k]);
+        rdk_panel_open(t, &p, "fig-anatomy", k);
+        for (size_t s = 0; s < r->n_series; s++) draw_series(r, t, &ANATOMY[k], &p, s);
+        rdk_panel_close(t);
+    }
+    rdk_figure_close(
+        t, "Before the first update, mean over layers and seeds. <b>Raw |dW_Q| misleads</b>: the "
+           "chain rule puts the factor c in front of it, so it is largest where attention is most "
+           "saturated; divided by c the scalings come together, and against |dW_V|, which has no "
+           "such factor, their slopes part. Saturation itself shows in the <a class=\"metric\" "
+           "href=\"#m-ds_median\">rows of the score gradient</a>: point, median row; bar, from the "
+           "10&nbsp;% to the 90&nbsp;% row (from the median where the run has no ds_p10).");
+    anatomy_rows(r, t);
+}
+
+/* ---- over the steps -------------------------------------------------------------------------- */
+
+static const rdk_curve *ratio(const rdk_report_run *run, size_t which)
+{
+    (void)which;
+    return &run->ratio;
+}
+
+static const rdk_curve *ds_median(const rdk_report_run *run, size_t which)
+{
+    (void)which;
+    return &run->ds_median;
+}
+
+void rdk_section_gradients(rdk_report *r, rdk_text *t)
+{
+    static const rdk_curve_row rows[] = {
+        {"ratio", "|dW_Q| / |dW_V|", "ratio", ratio, NULL, 0, true, false, NULL},
+        {"ds_median", "Median row of dL/ds", "norm", ds_median, NULL, 0, true, false, NULL},
+    };
+    if (!r->layers) {
+        rdk_text_add(t, "<p class=\"none\">Gradients were not looked at: train with --probe-every "
+                        "N.</p>\n");
+        return;
+    }
+    if (r->n_panels > 1)
+        anatomy_figure(r, t);
+    else
+        rdk_text_add(t, "<p class=\"none\">One d_k: no figure against d_k. Raw |dW_Q| would "
+                        "mislead: the chain rule puts the factor c in front of it, so it is "
+                        "largest where attention is most saturated.</p>\n");
+    rdk_curve_figure(r, t, "fig-gradients", rows, 2, 10000,
+                     "<a class=\"metric\" href=\"#m-ratio\">|dW_Q| / |dW_V|</a>, mean over layers, "
+                     "and the <a class=\"metric\" href=\"#m-ds_median\">median row</a> of the "
+                     "gradient at the scores, mean over layers and heads, over the steps; their "
+                     "mean and interval over seeds are of the logarithms. A solved "
+                     "task has no gradient left either: read these beside the loss.");
+}

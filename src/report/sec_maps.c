@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ * Section 5, first half: which heads are saturated when. Then the maps of attmaps.c.
+ * Read next: attmaps.c. */
+#include <math.h>
+#include <stdio.h>
+
+#include "page.h"
+#include "shade.h"
+
+enum { MOST_STEPS = 40, MOST_ROWS = 32, LEFT = 54, GAP = 14, LABELS = 20, BOTTOM = 34 };
+
+/* ---- shades ---------------------------------------------------------------------------------- */
+
+void rdk_shade_cell(rdk_shades *s, double share, double x, double y, double width, double height)
+{
+    if (!isfinite(share)) return;
+    double in = fmin(fmax(share, 0), 1);
+    rdk_text *t = &s->path[lround(in * (RDK_SHADES - 1))];
+    rdk_text_add(t, "M");
+    rdk_coordinate(t, x);
+    rdk_text_add(t, " ");
+    rdk_coordinate(t, y);
+    rdk_text_add(t, "h");
+    rdk_coordinate(t, width);
+    rdk_text_add(t, "v");
+    rdk_coordinate(t, height);
+    rdk_text_add(t, "h");
+    rdk_coordinate(t, -width);
+    rdk_text_add(t, "z");
+}
+
+void rdk_shade_write(rdk_text *t, rdk_shades *s)
+{
+    for (int k = 0; k < RDK_SHADES; k++) {
+        if (s->path[k].size)
+            rdk_text_add(t, "<path class=\"cell h%d\" d=\"%s\"/>\n", k, s->path[k].data);
+        if (s->path[k].failed) t->failed = true;
+        rdk_text_free(&s->path[k]);
+    }
+}
+
+void rdk_shade_key(rdk_text *t, double x, double y, const char *low, const char *high)
+{
+    rdk_svg_text(t, x - 4, y + 9, "number end", low);
+    for (int k = 0; k < RDK_SHADES; k++) {
+        rdk_text_add(t, "<rect class=\"cell h%d\" x=\"", k);
+        rdk_coordinate(t, x + 16 * k);
+        rdk_text_add(t, "\" y=\"");
+        rdk_coordinate(t, y);
+        rdk_text_add(t, "\" width=\"16\" height=\"10\"/>");
+    }
+    rdk_svg_text(t, x + 16 * RDK_SHADES + 4, y + 9, "number", high);
+}
+
+/* ---- layer.head x step ----------------------------------------------------------------------- */
+
+typedef struct box {
+    double x, y, width, height;
+} box;
+
+/* The largest value of each stretch of steps; a head's row. True where stretches were formed. */
+static bool shade_row(rdk_shades *s, const rdk_curve *c, double last, const box *b)
+{
+    size_t stride = (c->n + MOST_STEPS - 1) / MOST_STEPS;
+    for (size_t i = 0; i < c->n; i += stride) {
+        double most = NAN;
+        for (size_t k = i; k < i + stride && k < c->n; k++) most = fmax(most, c->y[k]);
+        double from = b->width * c->x[i] / last;
+        double to = i + stride < c->n ? b->width * c->x[i + stride] / last : b->width;
+        if (to - from < 0.1) to = from + b->width / MOST_STEPS; /* the last row of a run */
+        rdk_shade_cell(s, most, b->x + from, b->y, fmin(to, b->width) - fmin(from, b->width - 1),
+                       b->height);
+    }
+    return stride > 1;
+}
+
+static bool draw_map(rdk_text *t, const rdk_report_run *run, const box *b, const char *title)
+{
+    rdk_shades shades = {0};
+    size_t rows = run->layers * run->heads;
+    char word[32];
+    bool thinned = false;
+    if (rows > MOST_ROWS) rows = MOST_ROWS;
+    double tall = b->height / (double)rows, last = fmax(run->step, 1);
+    rdk_svg_text(t, b->x, b->y - 7, "title", title);
+    for (size_t k = 0; k < rows; k++) {
+        box row = {b->x, b->y + tall * (double)k, b->width, tall};
+        thinned |= shade_row(&shades, &run->saturation[k], last, &row);
+        snprintf(word, sizeof word, "%zu.%zu", k / run->heads, k % run->heads);
+        if (tall >= 7) rdk_svg_text(t, b->x - 5, row.y + tall / 2 + 3.5, "number end", word);
+    }
+    rdk_shade_write(t, &shades);
+    rdk_text_add(t, "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
+                 b->x, b->y, b->width, b->height);
+    rdk_svg_text(t, b->x, b->y + b->height + 14, "number", "0");
+    snprintf(word, sizeof word, "step %.0f", last);
+    rdk_svg_text(t, b->x + b->width, b->y + b->height + 14, "number end", word);
+    return thinned;
+}
+
+static void saturation_rows(rdk_report *r, rdk_text *t)
+{
+    rdk_text csv = {0};
+    rdk_text_add(&csv, "series,d_k,layer,head,step,sat90\n");
+    for (size_t s = 0; s < r->n_series; s++) {
+        for (size_t p = 0; p < r->n_panels; p++) {
+            rdk_cell c = {s, p, RDK_BEST_RATE};
+            const rdk_report_run *run = rdk_cell_example(r, &c);
+            for (size_t k = 0; run && k < run->layers * run->heads && k < MOST_ROWS; k++) {
+                const rdk_curve *row = &run->saturation[k];
+                size_t stride = (row->n + MOST_STEPS - 1) / MOST_STEPS;
+                for (size_t i = 0; i < row->n; i += stride) {
+                    rdk_figure_field(&csv, r->series[s]);
+                    rdk_figure_value(&csv, (double)r->d_k[p]);
+                    rdk_figure_value(&csv, (double)(k / run->heads));
+                    rdk_figure_value(&csv, (double)(k % run->heads));
+                    rdk_figure_value(&csv, row->x[i]);
+                    rdk_figure_value(&csv, row->y[i]);
+                    rdk_text_add(&csv, "\n");
+                }
+            }
+        }
+    }
+    rdk_figure_csv(t, "fig-saturation", &csv);
+    rdk_text_free(&csv);
+}
+
+static size_t most_rows(const rdk_report *r)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < r->n_runs; i++) {
+        size_t rows = r->runs[i].layers * r->runs[i].heads;
+        if (rows > most) most = rows;
+    }
+    return most < MOST_ROWS ? most : MOST_ROWS;
+}
+
+/* One map of each series and d_k; side by side the series, under each other the d_k. */
+static void saturation_figure(rdk_report *r, rdk_text *t)
+{
+    size_t columns = r->n_series < 4 ? r->n_series : 4;
+    if (columns < 2) columns = 2;
+    size_t lines = (r->n_series + columns - 1) / columns;
+    double cell = (double)RDK_FIGURE_WIDTH / (double)columns;
+    double tall = fmin(fmax(14 * (double)most_rows(r), 48), 220), line = tall + LABELS + BOTTOM;
+    bool thinned = false;
+    rdk_figure_open(t, "fig-saturation", "marks", false, 22 + line * (double)(lines * r->n_panels),
+                    "Saturated rows by head and step");
+    rdk_shade_key(t, LEFT, 4, "0", "1: share of rows with p > 0.9");
+    for (size_t p = 0; p < r->n_panels; p++) {
+        for (size_t s = 0; s < r->n_series; s++) {
+            rdk_cell c = {s, p, RDK_BEST_RATE};
+            const rdk_report_run *run = rdk_cell_example(r, &c);
+            if (!run || !run->layers) continue;
+            rdk_text title = {0};
+            rdk_text_add(&title, "%s, d_k = %zu", r->series[s], r->d_k[p]);
+            box b = {cell * (double)(s % columns) + LEFT,
+                     22 + LABELS + line * (double)(p * lines + s / columns), cell - LEFT - GAP,
+                     tall};
+            thinned |= draw_map(t, run, &b, title.data ? title.data : "");
+            rdk_text_free(&title);
+        }
+    }
+    rdk_text caption = {0};
+    rdk_metric_link(&caption, "sat90", "Share of rows");
+    rdk_text_add(&caption, " whose largest p exceeds 0.9, a row a layer.head, over the steps");
+    if (r->n_runs > r->n_series * r->n_panels)
+        rdk_text_add(&caption, "; one run of each (the first that did not diverge)");
+    if (thinned) rdk_text_add(&caption, "; the largest of each of %d stretches", MOST_STEPS);
+    rdk_figure_close(t, caption.data ? caption.data : "");
+    rdk_text_free(&caption);
+    saturation_rows(r, t);
+}
+
+void rdk_section_maps(rdk_report *r, rdk_text *t)
+{
+    if (!r->layers) {
+        rdk_text_add(t, "<p class=\"none\">Attention was not looked at: train with --probe-every "
+                        "N.</p>\n");
+        return;
+    }
+    saturation_figure(r, t);
+    rdk_attention_maps(r, t);
+}

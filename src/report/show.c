@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ * Runs in the terminal: a summary line each, then curves over each other.
+ *
+ * Invariant: nothing that came from a directory's name or a file reaches the terminal as a control
+ * sequence; no line is wider than asked.
+ * Read next: canvas.c. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "canvas.h"
+#include "svg.h"
+
+enum {
+    LINES = 11,
+    LABEL = 9,
+    NARROWEST = 24,
+    MOST_RUNS = 26,
+    MOST_METRICS = 16,
+    METRIC_TEXT = 64,
+    FIGURES = 62
+};
+
+/* What is shown. */
+typedef struct view {
+    const rdk_show_options *o;
+    FILE *out;
+    rdk_report *reports; /* [o->n_directories], those that failed are empty */
+    rdk_report_run *runs[MOST_RUNS];
+    rdk_report *of[MOST_RUNS];
+    size_t n, more;
+} view;
+
+static size_t characters(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++) n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+/* Printable text, at most so many characters wide. */
+static void printable(rdk_text *t, const char *text, bool unicode, size_t most)
+{
+    const uint8_t *s = (const uint8_t *)text;
+    size_t left = strlen(text), n;
+    for (; left > 0 && most > 0; s += n, left -= n, most--) {
+        uint32_t c = 0;
+        n = rdk_utf8_decode(s, left, &c);
+        bool good = n && c >= ' ' && c != 0x7F && !(c >= 0x80 && c < 0xA0) && (unicode || c < 0x80);
+        if (!n) n = 1;
+        rdk_text_bytes(t, good ? (const void *)s : "?", good ? n : 1);
+    }
+}
+
+/* ---- the runs -------------------------------------------------------------------------------- */
+
+static void take_runs(view *v, rdk_report *r)
+{
+    for (size_t i = 0; i < r->n_runs; i++) {
+        if (v->n == MOST_RUNS) {
+            v->more++;
+            continue;
+        }
+        v->runs[v->n] = &r->runs[i];
+        v->of[v->n++] = r;
+    }
+}
+
+/* A directory that cannot be read is told beside others, and is the failure where it is alone. */
+static bool open_all(view *v, rdk_status *s)
+{
+    rdk_status first = {0};
+    v->reports = rdk_alloc(v->o->n_directories, sizeof *v->reports, s);
+    if (!v->reports) return false;
+    for (size_t i = 0; i < v->o->n_directories; i++) {
+        rdk_status cause = {0};
+        if (rdk_report_collect(&v->reports[i], v->o->directories[i], &cause)) {
+            take_runs(v, &v->reports[i]);
+            continue;
+        }
+        rdk_fail(&first, cause.code, "%s", cause.message);
+        if (v->o->n_directories == 1) continue;
+        rdk_text t = {0};
+        printable(&t, cause.message, v->o->unicode, sizeof cause.message);
+        fprintf(v->out, "left out: %s\n", t.data ? t.data : "");
+        rdk_text_free(&t);
+    }
+    return v->n || rdk_fail(s, first.code, "%s", first.message);
+}
+
+/* The end of a name that is too long: runs of an ablation begin alike. */
+static void run_name(rdk_text *t, const view *v, const char *name, size_t most)
+{
+    size_t n = characters(name);
+    for (; n > most; n--) {
+        do name++;
+        while (((unsigned char)*name & 0xC0) == 0x80);
+    }
+    printable(t, name, v->o->unicode, most);
+    for (; n < most; n++) rdk_text_add(t, " ");
+}
+
+static void summary(const view *v)
+{
+    char loss[RDK_READABLE];
+    size_t room = v->o->width > FIGURES + 8 ? v->o->width - FIGURES : 8;
+    int names = room < 40 ? (int)room : 40;
+    fprintf(v->out, "  %-*s %-11s %7s %9s %7s %6s %14s\n", names, "run", "status", "step",
+            "held-out", "right", "solved", "H/ln n");
+    for (size_t i = 0; i < v->n; i++) {
+        const rdk_report_run *run = v->runs[i];
+        char right[16] = "-", solved[24] = "-", entropy[64];
+        rdk_text name = {0};
+        run_name(&name, v, run->name, (size_t)names);
+        if (isfinite(run->accuracy)) snprintf(right, sizeof right, "%.2f%%", 100 * run->accuracy);
+        if (isfinite(run->solved_step)) snprintf(solved, sizeof solved, "%.0f", run->solved_step);
+        snprintf(entropy, sizeof entropy, "%.3f -> %.3f", run->entropy_start, run->entropy_end);
+        if (isnan(run->entropy_start)) snprintf(entropy, sizeof entropy, "-");
+        fprintf(v->out, "%s%c%s %s %-11.11s %7.0f %9s %7s %6s %14s\n",
+                v->o->colour ? rdk_canvas_colour((unsigned char)(i + 1)) : "", (char)('a' + i),
+                v->o->colour ? "\033[0m" : "", name.data ? name.data : "", run->status, run->step,
+                rdk_readable(run->loss, loss), right, solved, entropy);
+        rdk_text_free(&name);
+    }
+    if (v->more) fprintf(v->out, "  and %zu more, not shown\n", v->more);
+}
+
+/* ---- curves ---------------------------------------------------------------------------------- */
+
+static void x_line(const view *v, const rdk_axis *x, size_t columns)
+{
+    char low[RDK_READABLE], high[RDK_READABLE];
+    rdk_readable(x->low, low);
+    rdk_readable(x->high, high);
+    fprintf(v->out, "%*s%s", LABEL, "", v->o->unicode ? "\xE2\x94\x94" : "+");
+    for (size_t i = 0; i < columns; i++) fputs(v->o->unicode ? "\xE2\x94\x80" : "-", v->out);
+    fprintf(v->out, "\n%*s %s%*s\n", LABEL, "", low, (int)(columns - strlen(low)), high);
+}
+
+static void plot(const view *v, const char *metric, const rdk_curve *curves)
+{
+    rdk_axis x = rdk_axis_new("step", false), y = rdk_axis_new(metric, false);
+    size_t columns = v->o->width - LABEL - 1;
+    char word[RDK_READABLE];
+    for (size_t i = 0; i < v->n; i++) {
+        for (size_t k = 0; k < curves[i].n; k++) {
+            rdk_axis_take(&x, curves[i].x[k]);
+            rdk_axis_take(&y, curves[i].y[k]);
+        }
+    }
+    if (!(x.low < x.high)) x.high = x.low + 1;
+    if (isinf(x.low)) x = (rdk_axis){.high = 1, .label = "step"};
+    if (isinf(y.low)) y = (rdk_axis){.high = 1, .label = metric};
+    if (!(y.low < y.high)) y.high = y.low + 1;
+    bool braille = v->o->unicode && (v->o->colour || v->n == 1);
+    rdk_canvas c = rdk_canvas_new(v->of[0]->arena, columns, LINES, braille);
+    if (!c.dots || !c.owner) return;
+    for (size_t i = 0; i < v->n; i++)
+        rdk_canvas_curve(&c, &x, &y, &curves[i], (unsigned char)(i + 1));
+    fprintf(v->out, "\n%s\n", metric);
+    for (size_t k = 0; k < LINES; k++) {
+        rdk_text line = {0};
+        bool labelled = k == 0 || k == LINES - 1 || k == LINES / 2;
+        rdk_readable(y.high - (y.high - y.low) * (double)k / (LINES - 1), word);
+        rdk_canvas_line(&c, k, v->o->colour, &line);
+        fprintf(v->out, "%*s%s%s\n", LABEL, labelled ? word : "",
+                v->o->unicode ? "\xE2\x94\x82" : "|", line.data ? line.data : "");
+        rdk_text_free(&line);
+    }
+    x_line(v, &x, columns);
+}
+
+/* "loss,accuracy" cut at its commas. */
+typedef struct metric {
+    char name[METRIC_TEXT];
+    rdk_curve curves[MOST_RUNS];
+} metric;
+
+static size_t cut(const char *text, metric *metrics)
+{
+    size_t n = 0;
+    while (n < MOST_METRICS && *text) {
+        size_t k = strcspn(text, ",");
+        memcpy(metrics[n++].name, text, k < METRIC_TEXT ? k : METRIC_TEXT - 1);
+        text += k;
+        if (*text) text++;
+    }
+    return n;
+}
+
+static bool take_metric(const view *v, metric *m, rdk_status *s)
+{
+    char quoted[RDK_QUOTE_TEXT];
+    bool any = false;
+    for (size_t i = 0; i < v->n; i++) {
+        m->curves[i] = rdk_report_metric(v->of[i], v->runs[i], m->name);
+        any = any || m->curves[i].n;
+    }
+    return any || rdk_fail(s, RDK_EVALUE,
+                           "--metric: no run here has %s (a column of metrics.csv or "
+                           "attention.csv, eval_loss, eval_accuracy, or ratio)",
+                           rdk_quote(m->name, quoted));
+}
+
+/* All of them, or nothing where one is missing. */
+static bool show_all(const view *v, rdk_status *s)
+{
+    metric *metrics = rdk_alloc(MOST_METRICS, sizeof *metrics, s);
+    size_t n = metrics ? cut(v->o->metrics, metrics) : 0;
+    bool ok = metrics != NULL;
+    for (size_t i = 0; ok && i < n; i++) ok = take_metric(v, &metrics[i], s);
+    if (ok) summary(v);
+    for (size_t i = 0; ok && i < n; i++) plot(v, metrics[i].name, metrics[i].curves);
+    rdk_free(metrics);
+    return ok;
+}
+
+bool rdk_show(const rdk_show_options *options, FILE *out, rdk_status *s)
+{
+    rdk_show_options o = *options;
+    view v = {.o = &o, .out = out};
+    if (o.width < NARROWEST) o.width = NARROWEST;
+    bool ok = open_all(&v, s) && show_all(&v, s);
+    for (size_t i = 0; v.reports && i < o.n_directories; i++) rdk_report_free(&v.reports[i]);
+    rdk_free(v.reports);
+    return ok;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * Text for a page: escaping, coordinates, numbers as people read them. Read next: figure.h. */
+#ifndef RDK_REPORT_SVG_H
+#define RDK_REPORT_SVG_H
+
+#include <rootdk/base.h>
+
+/* Any bytes as text of HTML, SVG or a quoted attribute: < > & " ' become entities; what is no UTF-8
+ * or a control character becomes U+FFFD. */
+void rdk_html(rdk_text *t, const char *text);
+/* Any bytes as a JSON string that may stand in a <script>: no "<" in it. */
+void rdk_page_json(rdk_text *t, const char *text);
+/* A number for JSON: null where it is not finite. As a float, as the CSV files have it. */
+void rdk_page_number(rdk_text *t, double x);
+/* A coordinate: one digit behind the point, none where it is 0. Not finite: 0. */
+void rdk_coordinate(rdk_text *t, double x);
+/* Four significant digits at most: "0.01234", "1.2e-05", "1234", "-" for NAN. buf returned. */
+enum { RDK_READABLE = 32 };
+char *rdk_readable(double x, char buf[RDK_READABLE]);
+/* "<text x= y= class=>...</text>", escaped. */
+void rdk_svg_text(rdk_text *t, double x, double y, const char *classes, const char *text);
+
+#endif

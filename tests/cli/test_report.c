@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT
+ * report and show, from outside: pages of tiny runs, of broken and unfinished ones, of a large
+ * ablation; curves in a terminal. The page in a browser: make browser. */
+#include "run_files.h"
+
+#include <math.h>
+
+#include <rootdk/report.h>
+
+#include "page_check.h"
+
+/* Calls the program; the status must be this. */
+static program_run call(const char *dir, const char *const *words, int status)
+{
+    program_run r = program_call(dir, words);
+    ck_assert_msg(r.status == status, "exit %d, want %d: %s", r.status, status, r.err);
+    return r;
+}
+
+static char *report(const char *dir, const char *what)
+{
+    char path[256];
+    program_run r = call(dir, WITH("report", what), 0);
+    snprintf(path, sizeof path, "%.200s/report.html", what);
+    r.out[strcspn(r.out, "\n")] = '\0';
+    ck_assert_str_eq(r.out, path);
+    program_free(&r);
+    char *page = program_file(dir, path, NULL);
+    page_is_well_formed(page);
+    page_is_alone(page);
+    return page;
+}
+
+static void holds(const char *page, const char *words)
+{
+    ck_assert_msg(strstr(page, words) != NULL, "the page does not hold: %s", words);
+}
+
+static void three_steps(const char *dir, const char *out, const char *const *more)
+{
+    const char *words[PROGRAM_ARGS] = {"--steps",       "3", "--log-every",  "1",
+                                       "--probe-every", "1", "--eval-every", "1",
+                                       "--out",         out};
+    size_t n = 10;
+    while (more && *more) words[n++] = *more++;
+    train(dir, TINY, words, 0);
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+static const char *const SECTIONS[] = {"verdict", "table", "curves", "attention", "gradients",
+                                       "maps",    "rates", "travel", "metrics"};
+
+/* The losses of the training rows, as they stand in the file, between commas. */
+static void losses(const char *dir, const char *run, rdk_text *list, double *values)
+{
+    rdk_status s = {0};
+    rdk_table *t = rdk_table_read(below(below(dir, run).text, "metrics.csv").text, &s);
+    ck_assert_msg(t != NULL, "%s", s.message);
+    for (size_t i = 0; i < t->rows; i++) {
+        if (strcmp(rdk_table_word(t, i, 1), "train") != 0) continue;
+        const char *loss = rdk_table_word(t, i, rdk_table_column(t, "loss"));
+        rdk_text_add(list, "%s%s", list->size ? "," : "", loss);
+        *values++ = strtod(loss, NULL);
+    }
+    rdk_table_free(t);
+}
+
+START_TEST(a_page_of_a_run)
+{
+    char *dir = program_directory();
+    three_steps(dir, "run", NULL);
+    char *page = report(dir, "run");
+    char section[64];
+    for (size_t i = 0; i < sizeof SECTIONS / sizeof *SECTIONS; i++) {
+        snprintf(section, sizeof section, "<section id=\"%s\">", SECTIONS[i]);
+        holds(page, section);
+    }
+    holds(page, "One learning rate was run");
+    holds(page, "One d_k: no figure against d_k");
+    holds(page, "--task copy");
+    rdk_text list = {0};
+    double values[4];
+    losses(dir, "run", &list, values);
+    rdk_text_add(&list, "]}");
+    holds(page, list.data);
+    rdk_text_free(&list);
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* The line that was drawn, read back through its axis, is the column of the file. */
+START_TEST(a_drawn_line_is_the_column)
+{
+    char *dir = program_directory();
+    double values[4], box[4], x[2], y[2];
+    rdk_text list = {0};
+    three_steps(dir, "run", NULL);
+    char *page = report(dir, "run");
+    losses(dir, "run", &list, values);
+    rdk_text_free(&list);
+    const char *json = strstr(page, "{\"box\":[");
+    ck_assert(json && sscanf(json, "{\"box\":[%lf,%lf,%lf,%lf],\"x\":[%lf,%lf],\"y\":[%lf,%lf]",
+                             &box[0], &box[1], &box[2], &box[3], &x[0], &x[1], &y[0], &y[1]) == 8);
+    const char *clip = strstr(page, "<g clip-path=\"url(#fig-loss-0)\"");
+    const char *path = clip ? strstr(clip, "class=\"mean ") : NULL;
+    path = path ? strstr(path, " d=\"M") : NULL;
+    ck_assert(path != NULL);
+    long px, py, dx, dy;
+    int used;
+    ck_assert(sscanf(path, " d=\"M%ld %ldl0 0%n", &px, &py, &used) == 2);
+    path += used;
+    for (int step = 0; step < 4; step++) {
+        double place = (values[step] - y[0]) / (y[1] - y[0]);
+        ck_assert_msg(fabs((double)px - 10 * box[2] * step / x[1]) <= 1.5, "step %d: x %ld", step,
+                      px);
+        ck_assert_msg(fabs((double)py - 10 * box[3] * (1 - place)) <= 1.5, "step %d: y %ld", step,
+                      py);
+        if (step == 3) break;
+        ck_assert(sscanf(path, "%ld%ld%n", &dx, &dy, &used) == 2);
+        path += used;
+        px += dx;
+        py += dy;
+    }
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+START_TEST(the_place_of_a_page)
+{
+    char *dir = program_directory();
+    three_steps(dir, "run", NULL);
+    program_write(dir, "page.html", "old");
+    program_run r = call(dir, WITH("report", "--out", "page.html", "run/"), 0);
+    ck_assert_str_eq(r.out, "page.html\n");
+    program_free(&r);
+    char *page = program_file(dir, "page.html", NULL);
+    page_is_well_formed(page);
+    free(page);
+    ck_assert(!run_has(dir, "run", "report.html"));
+    r = call(dir, WITH("report", "--out", "no/such/place.html", "run"), 1);
+    ck_assert(strstr(r.err, "no/such/place.html"));
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+START_TEST(what_is_no_run)
+{
+    char *dir = program_directory();
+    static const struct {
+        const char *words[4];
+        int status;
+        const char *says;
+    } cases[] = {
+        {{"report"}, 2, "takes one directory"},
+        {{"report", "a", "b"}, 2, "takes one directory"},
+        {{"report", "nowhere"}, 1, "nowhere"},
+        {{"report", "--oot", "x"}, 2, "did you mean --out?"},
+        {{"report", "."}, 1, "no run"},
+        {{"show"}, 2, "one or more runs"},
+        {{"show", "nowhere"}, 1, "nowhere"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        program_run r = call(dir, cases[i].words, cases[i].status);
+        ck_assert_msg(strstr(r.err, cases[i].says) != NULL, "%s", r.err);
+        ck_assert_str_eq(r.out, "");
+        program_free(&r);
+    }
+    ck_assert_int_eq(program_directory_entries(dir), 0);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- several runs ---------------------------------------------------------------------------- */
+
+START_TEST(a_page_of_an_ablation)
+{
+    char *dir = program_directory();
+    static const char *const scales[] = {"none", "sqrt"}, *const rates[] = {"0.001", "0.01"};
+    char out[64];
+    for (int i = 0; i < 8; i++) {
+        snprintf(out, sizeof out, "abl/%d", i);
+        three_steps(
+            dir, out,
+            WITH("--scale", scales[i & 1], "--lr", rates[i >> 1 & 1], "--seed", i & 4 ? "1" : "2"));
+    }
+    char *page = report(dir, "abl");
+    holds(page, "8 runs, varied in scale (2), lr (2), seed (2).");
+    holds(page, "./train ablate --scale none,sqrt");
+    holds(page, "--lr 0.001,0.01");
+    holds(page, "id=\"fig-rates\"");
+    holds(page, "LR sensitivity");
+    holds(page, "2 seeds: fewer than five");
+    holds(page, "0 of 8 runs diverged");
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* With d_model fixed, d_k follows the heads: a panel each, one series, and the command says heads.
+ */
+START_TEST(heads_at_fixed_width)
+{
+    char *dir = program_directory();
+    static const char *const heads[] = {"1", "2", "4"};
+    char out[64];
+    for (int i = 0; i < 3; i++) {
+        snprintf(out, sizeof out, "abl/heads=%s", heads[i]);
+        const char *words[] = {"--task",      "copy", "--seq-len", "4",      "--vocab",   "5",
+                               "--d-model",   "8",    "--heads",   heads[i], "--batch",   "4",
+                               "--eval-size", "8",    "--steps",   "2",      "--threads", "1",
+                               "--out",       out,    NULL};
+        train(dir, words, NULL, 0);
+    }
+    char *page = report(dir, "abl");
+    holds(page, "3 runs, varied in d-k (3).");
+    holds(page, "--heads 1,2,4 --d-model 8");
+    holds(page, "Loss, d_k = 2<");
+    holds(page, "Loss, d_k = 8<");
+    holds(page, "\"series\":[\"sqrt\"]");
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+START_TEST(broken_and_unfinished_runs_are_named)
+{
+    char *dir = program_directory();
+    for (int i = 0; i < 5; i++) {
+        static const char *const names[] = {"abl/good", "abl/running", "abl/damaged",
+                                            "abl/headless", "abl/blind"};
+        char seed[4] = {(char)('1' + i), '\0'};
+        three_steps(dir, names[i], WITH("--seed", seed));
+    }
+    program_write(dir, "abl/running/run.json", "{\"status\": \"running\"}\n");
+    program_write(dir, "abl/damaged/metrics.csv", "step,split,loss\n0,train\n");
+    ck_assert(unlink(below(dir, "abl/headless/run.json").text) == 0);
+    ck_assert(unlink(below(dir, "abl/blind/attention.csv").text) == 0);
+    char *page = report(dir, "abl");
+    holds(page, "<b>running</b>: not finished");
+    holds(page, "<b>damaged</b>: left out: abl/damaged/metrics.csv:2: 2 fields");
+    holds(page, "<b>headless</b>: left out: ");
+    holds(page, "<b>blind</b>: cannot");
+    holds(page, "1 of 3 runs is not finished");
+    free(page);
+    program_run r = call(dir, WITH("report", "abl/damaged"), 1);
+    ck_assert(strstr(r.err, "abl/damaged/metrics.csv:2:"));
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+START_TEST(a_diverged_run_has_its_cross)
+{
+    char *dir = program_directory();
+    train(dir, TINY, WITH("--steps", "9", "--lr", "1e30", "--log-every", "1", "--out", "run"), 3);
+    char *page = report(dir, "run");
+    holds(page, "class=\"death\"");
+    holds(page, "diverged at step");
+    holds(page, "1/1");
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+START_TEST(names_of_any_bytes)
+{
+    char *dir = program_directory();
+    ck_assert(mkdir(below(dir, "abl").text, 0777) == 0);
+    three_steps(dir, "abl/x", NULL);
+    three_steps(dir, "abl/y", WITH("--seed", "2"));
+    char inner[] = "abl/<b>&\"'\xFF\x1B[31m";
+    ck_assert(rename(below(dir, "abl/x").text, below(dir, inner).text) == 0);
+    char *page = report(dir, "abl");
+    ck_assert(!strchr(page, '\x1B') && !strchr(page, '\xFF') && !strstr(page, "<b>&"));
+    free(page);
+    program_run r = call(dir, WITH("show", "abl"), 0);
+    ck_assert(!strchr(r.out, '\x1B') && !strchr(r.out, '\xFF'));
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- a large one ----------------------------------------------------------------------------- */
+
+enum { SCALES = 4, WIDTHS = 4, SEEDS = 5, ROWS = 200, LAYERS = 2, HEADS = 2 };
+
+/* A number with as many digits as a float has. */
+static double noise(rdk_draws *d)
+{
+    return (double)(float)(0.1 + rdk_draw_uniform(d));
+}
+
+static void number(rdk_text *t, double x)
+{
+    char buf[RDK_NUMBER_TEXT];
+    rdk_text_add(t, ",%s", rdk_text_float((float)x, buf));
+}
+
+static void put(const char *dir, const char *name, rdk_text *t)
+{
+    rdk_status s = {0};
+    ck_assert(rdk_text_ok(t, &s));
+    ck_assert_msg(rdk_file_replace(below(dir, name).text, t->data, t->size, &s), "%s", s.message);
+    rdk_text_free(t);
+}
+
+static void made_up_tables(const char *run, rdk_draws *d)
+{
+    rdk_text metrics = {0}, attention = {0}, gradients = {0};
+    rdk_text_add(&metrics, "step,split,loss,accuracy\n");
+    rdk_text_add(&attention, "step,layer,head,scale,score_std,entropy_norm,sat90,sat99,ds_median,"
+                             "ds_p90,ds_top5_share,score_std_theory,entropy_norm_theory\n");
+    rdk_text_add(&gradients, "step,tensor,grad_norm\n");
+    for (int i = 0; i < ROWS; i++) {
+        for (int eval = 0; eval <= (i % 10 == 0); eval++) {
+            rdk_text_add(&metrics, "%d,%s", i * 5, eval ? "eval" : "train");
+            number(&metrics, noise(d));
+            number(&metrics, noise(d));
+            rdk_text_add(&metrics, "\n");
+        }
+        for (int k = 0; k < LAYERS * HEADS; k++) {
+            rdk_text_add(&attention, "%d,%d,%d", i * 5, k / HEADS, k % HEADS);
+            for (int c = 0; c < 10; c++) number(&attention, noise(d));
+            rdk_text_add(&attention, "\n");
+        }
+        for (int k = 0; k < 2 * LAYERS; k++) {
+            rdk_text_add(&gradients, "%d,layers.%d.attention.w%c.weight", i * 5, k / 2,
+                         k % 2 ? 'v' : 'q');
+            number(&gradients, noise(d));
+            rdk_text_add(&gradients, "\n");
+        }
+    }
+    put(run, "metrics.csv", &metrics);
+    put(run, "attention.csv", &attention);
+    put(run, "gradients.csv", &gradients);
+}
+
+static void made_up_run(const char *dir, const char *scale, int width, int seed)
+{
+    rdk_status s = {0};
+    rdk_text path = {0}, config = {0}, json = {0};
+    rdk_draws d = rdk_draws_at((rdk_stream){(uint64_t)seed, RDK_FOR_TEST, (uint64_t)width},
+                               (uint64_t)scale[0]);
+    rdk_text_add(&path, "%s/abl/scale=%s,d-k=%d,seed=%d", dir, scale, width, seed);
+    ck_assert(rdk_directory_make(path.data, &s));
+    rdk_text_add(&config, "scale = %s\nd-k = %d\nseed = %d\n", scale, width, seed);
+    rdk_text_add(&json, "{\"status\": \"done\", \"vocabulary_size\": 64, \"chance_loss\": 3.4}\n");
+    put(path.data, "config.ini", &config);
+    put(path.data, "run.json", &json);
+    made_up_tables(path.data, &d);
+    rdk_text_free(&path);
+}
+
+START_TEST(a_large_ablation_is_a_small_page)
+{
+    static const char *const scales[SCALES] = {"none", "sqrt", "dk", "qknorm"};
+    char *dir = program_directory();
+    for (int i = 0; i < SCALES; i++)
+        for (int k = 0; k < WIDTHS; k++)
+            for (int seed = 1; seed <= SEEDS; seed++) made_up_run(dir, scales[i], 16 << k, seed);
+    char *page = report(dir, "abl");
+    ck_assert_msg(strlen(page) < 2000000, "%zu bytes", strlen(page));
+    holds(page, "80 runs, varied in scale (4), d-k (4), seed (5).");
+    holds(page, "Thinned to at most");
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- show ------------------------------------------------------------------------------------ */
+
+static void no_line_is_wider(const char *text, size_t columns)
+{
+    for (size_t n = 0; *text; text++) {
+        n = *text == '\n' ? 0 : n + (((unsigned char)*text & 0xC0) != 0x80);
+        ck_assert_msg(n <= columns, "a line of more than %zu characters", columns);
+    }
+}
+
+START_TEST(curves_in_a_terminal)
+{
+    char *dir = program_directory();
+    three_steps(dir, "a-run", NULL);
+    three_steps(dir, "b-run", WITH("--scale", "none"));
+    setenv("LC_ALL", "C", 1);
+    setenv("COLUMNS", "64", 1);
+    program_run r = call(dir, WITH("show", "a-run", "b-run"), 0);
+    for (const char *p = r.out; *p; p++) ck_assert_msg((unsigned char)*p < 0x80, "%.20s", p);
+    ck_assert(strstr(r.out, "a a-run") && strstr(r.out, "b b-run") && strstr(r.out, "\nloss\n") &&
+              strstr(r.out, "\nentropy_norm\n") && !strchr(r.out, '\x1B'));
+    no_line_is_wider(r.out, 72);
+    program_free(&r);
+    setenv("LC_ALL", "C.UTF-8", 1);
+    r = call(dir, WITH("show", "a-run", "--metric", "p_max,ratio"), 0);
+    ck_assert(strstr(r.out, "\np_max\n") && strstr(r.out, "\nratio\n") &&
+              strstr(r.out, "\xE2\x94\x82") && !strstr(r.out, "\nloss\n"));
+    program_free(&r);
+    r = call(dir, WITH("show", "a-run", "nowhere"), 0);
+    ck_assert(strstr(r.out, "left out: cannot open nowhere"));
+    program_free(&r);
+    r = call(dir, WITH("show", "a-run", "--metric", "lose"), 2);
+    ck_assert(strstr(r.err, "--metric: no run here has 'lose'"));
+    ck_assert_str_eq(r.out, "");
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+RDK_TEST_MAIN("report and show", {
+    ADD(a_page_of_a_run);
+    ADD(a_drawn_line_is_the_column);
+    ADD(the_place_of_a_page);
+    ADD(what_is_no_run);
+    ADD(a_page_of_an_ablation);
+    ADD(heads_at_fixed_width);
+    ADD(broken_and_unfinished_runs_are_named);
+    ADD(a_diverged_run_has_its_cross);
+    ADD(names_of_any_bytes);
+    ADD(a_large_ablation_is_a_small_page);
+    ADD(curves_in_a_terminal);
+})
