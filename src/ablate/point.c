@@ -207,7 +207,7 @@ static void add_options(words *w, const rdk_config *c)
         rdk_option_text(c, o, &is);
         rdk_option_text(&defaults, o, &usual);
         if (!rdk_text_ok(&is, w->status) || !rdk_text_ok(&usual, w->status)) break;
-        if (strcmp(is.data ? is.data : "", usual.data ? usual.data : "") != 0)
+        if (is.data && usual.data && strcmp(is.data, usual.data) != 0)
             add_word(w, o->name, is.data);
     }
     rdk_text_free(&is);

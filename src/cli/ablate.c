@@ -174,7 +174,7 @@ static void print_command(const call *c, const char *option, const char *value)
     rdk_text_add(&t, " ablate --out ");
     rdk_shell_word(&t, c->ablation.directory);
     if (c->run.threads) rdk_text_add(&t, " --threads %d", c->run.threads);
-    if (option) {
+    if (option && value) {
         rdk_text_add(&t, " --%s ", option);
         rdk_shell_word(&t, value);
     }
