@@ -209,9 +209,9 @@ static void add_options(words *w, const rdk_config *c)
         rdk_option_text(c, o, &is);
         rdk_option_text(&defaults, o, &usual);
         if (!rdk_text_ok(&is, w->status) || !rdk_text_ok(&usual, w->status)) break;
-        bool counts = rdk_option_counts(c, o, NULL);
-        if (counts && strcmp(is.data ? is.data : "", usual.data ? usual.data : "") != 0)
-            add_word(w, o->name, is.data);
+        const char *value = is.data ? is.data : "";
+        bool differs = strcmp(value, usual.data ? usual.data : "") != 0;
+        if (differs && rdk_option_counts(c, o, NULL)) add_word(w, o->name, value);
     }
     rdk_text_free(&is);
     rdk_text_free(&usual);

@@ -65,8 +65,11 @@ bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s)
     opened o = {0};
     a->resolved = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->resolved);
     a->chance = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->chance);
-    bool ok = (a->resolved && a->chance) ||
-              rdk_fail(s, RDK_ENOMEM, "no memory for %zu configurations", a->n_points);
+    if (!a->resolved || !a->chance) {
+        a->resolved = NULL, a->chance = NULL;
+        return rdk_fail(s, RDK_ENOMEM, "no memory for %zu configurations", a->n_points);
+    }
+    bool ok = true;
     for (size_t i = 0; ok && i < a->n_points; i++) ok = resolve_point(a, i, &o, s);
     rdk_task_close(o.task);
     if (!ok) a->resolved = NULL, a->chance = NULL;

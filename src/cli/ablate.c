@@ -29,7 +29,7 @@ static const rdk_option own_options[] = {
 };
 
 static const char notes[] =
-    "\nlists: any option but those of this call may have several values, and all combinations are\n"
+    "lists: any option but those of this call may have several values, and all combinations are\n"
     "run: --scale none,sqrt --lr 3e-4,1e-3 --seed 1..5. A value cannot hold a comma itself; what "
     "all\n"
     "runs share may stand in a --config FILE, where it can.\n"
@@ -40,7 +40,7 @@ static const char notes[] =
     "--threads is 1. Options that are not given are as --out has them: with no other option a "
     "call\n"
     "goes on with what is there, and --seed 4..5 adds two seeds to it.\n"
-    "Results: results.csv and results.md in --out. More: docs/scaling-out.md\n";
+    "Results: results.csv and results.md in --out. More: docs/scaling-out.md";
 
 const rdk_grammar rdk_ablate_grammar = {
     .own = own_options,
@@ -174,7 +174,7 @@ static void print_command(const call *c, const char *option, const char *value)
     rdk_text_add(&t, " ablate --out ");
     rdk_shell_word(&t, c->ablation.directory);
     if (c->run.threads) rdk_text_add(&t, " --threads %d", c->run.threads);
-    if (option) {
+    if (option && value) {
         rdk_text_add(&t, " --%s ", option);
         rdk_shell_word(&t, value);
     }
