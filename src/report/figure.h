@@ -11,6 +11,12 @@
 
 enum { RDK_FIGURE_WIDTH = 960 };
 
+/* A whole number of columns, lines, cells as a length. */
+static inline double rdk_count(size_t n)
+{
+    return (double)n;
+}
+
 /* ---- axis.c ---------------------------------------------------------------------------------- */
 
 typedef struct rdk_axis {

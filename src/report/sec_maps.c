@@ -78,7 +78,7 @@ static bool draw_map(rdk_text *t, const rdk_report_run *run, const box *b, const
 {
     rdk_shades shades = {0};
     size_t rows = run->layers * run->heads;
-    char word[32];
+    char word[64];
     bool thinned = false;
     if (rows > MOST_ROWS) rows = MOST_ROWS;
     double tall = b->height / (double)rows, last = fmax(run->step, 1);
@@ -112,7 +112,7 @@ static void saturation_rows(rdk_report *r, rdk_text *t)
                 for (size_t i = 0; i < row->n; i += stride) {
                     rdk_csv_text(&csv, r->series[s]);
                     rdk_csv_value(&csv, (double)r->d_k[p]);
-                    rdk_csv_value(&csv, (double)(k / run->heads));
+                    rdk_csv_value(&csv, rdk_count(k / run->heads));
                     rdk_csv_value(&csv, (double)(k % run->heads));
                     rdk_csv_value(&csv, row->x[i]);
                     rdk_csv_value(&csv, row->y[i]);
@@ -155,7 +155,7 @@ static void saturation_figure(rdk_report *r, rdk_text *t)
             rdk_text title = {0};
             rdk_text_add(&title, "%s, d_k = %zu", r->series[s], r->d_k[p]);
             box b = {cell * (double)(s % columns) + LEFT,
-                     22 + LABELS + line * (double)(p * lines + s / columns), cell - LEFT - GAP,
+                     22 + LABELS + line * rdk_count(p * lines + s / columns), cell - LEFT - GAP,
                      tall};
             thinned |= draw_map(t, run, &b, title.data ? title.data : "");
             rdk_text_free(&title);
