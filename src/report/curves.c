@@ -246,6 +246,7 @@ static void draw_panel(drawing *d, const rdk_curve_row *row, size_t panel, rdk_p
     else
         snprintf(title, sizeof title, "%s", row->title);
     p.title = title;
+    p.metric = row->metric;
     rdk_panel_open(d->t, &p, d->id, k);
     rdk_panel_clip(d->t, &p, d->id, k);
     draw_levels(d, row, panel, &p);

@@ -144,7 +144,9 @@ void rdk_panel_open(rdk_text *t, const rdk_panel *p, const char *id, size_t k)
     rdk_text_add(t, "\" height=\"");
     rdk_coordinate(t, p->height);
     rdk_text_add(t, "\"/></clipPath>\n");
+    if (p->metric) rdk_text_add(t, "<a href=\"#m-%s\">", p->metric);
     rdk_svg_text(t, p->left, p->top - 8, "title", p->title);
+    if (p->metric) rdk_text_add(t, "</a>");
     rdk_text_add(t, "<g class=\"axes\">");
     draw_ticks(t, p);
     rdk_text_add(t, "</g>");

@@ -54,6 +54,10 @@ void rdk_shade_key(rdk_text *t, double x, double y, const char *low, const char 
 
 /* ---- layer.head x step ----------------------------------------------------------------------- */
 
+/* Cells reach a little under their right neighbour, so that rounding leaves no line between them.
+ */
+static const double SEAM = 0.4;
+
 typedef struct box {
     double x, y, width, height;
 } box;
@@ -68,6 +72,7 @@ static bool shade_row(rdk_shades *s, const rdk_curve *c, double last, const box 
         double from = b->width * c->x[i] / last;
         double to = i + stride < c->n ? b->width * c->x[i + stride] / last : b->width;
         if (to - from < 0.1) to = from + b->width / MOST_STEPS; /* the last row of a run */
+        to += SEAM;
         rdk_shade_cell(s, most, b->x + from, b->y, fmin(to, b->width) - fmin(from, b->width - 1),
                        b->height);
     }
