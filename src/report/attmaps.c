@@ -79,11 +79,12 @@ static size_t choose_heads(const rdk_report *r, const maps *m, head_id chosen[MO
     size_t n = 0;
     if (!r->ablation) {
         for (size_t k = 0; k < m->run->layers * m->run->heads && n < MOST_HEADS; k++)
-            chosen[n++] = (head_id){(double)(k / m->run->heads), (double)(k % m->run->heads)};
+            chosen[n++] = (head_id){rdk_count(k / m->run->heads), (double)(k % m->run->heads)};
         return n;
     }
     for (size_t end = 0; end < 2 && end < m->run->layers; end++) {
         double layer = end ? (double)(m->run->layers - 1) : 0, best = -1;
+        chosen[n] = (head_id){layer, 0};
         for (size_t head = 0; head < m->run->heads; head++) {
             head_id h = {layer, (double)head};
             double sharp = sharpness(m, h);
@@ -147,7 +148,7 @@ static void take_map(const maps *m, head_id h, double step, double p[MOST_TOKENS
 static void draw_map(sketch *k, const maps *m, head_id h, double step, const char *title)
 {
     double x = (double)(k->placed % COLUMNS) * (double)RDK_FIGURE_WIDTH / COLUMNS + LEFT;
-    double y = 20 + TOP + (double)(k->placed / COLUMNS) * line_height(k);
+    double y = 20 + TOP + rdk_count(k->placed / COLUMNS) * line_height(k);
     double side = (double)SIDE / (double)m->tokens, p[MOST_TOKENS][MOST_TOKENS];
     rdk_shades shades = {0};
     if (k->alike && k->placed >= COLUMNS) y += BOTTOM;
@@ -211,7 +212,7 @@ static bool examples_alike(const rdk_report *r)
 
 static void write_figure(sketch *k, rdk_text *t)
 {
-    double lines = (double)((k->placed + COLUMNS - 1) / COLUMNS);
+    double lines = rdk_count((k->placed + COLUMNS - 1) / COLUMNS);
     rdk_figure_open(t, "fig-maps", "marks", false,
                     20 + (k->alike ? BOTTOM : 0) + lines * line_height(k),
                     "Attention maps of one example");

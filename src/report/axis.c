@@ -51,24 +51,26 @@ static size_t linear_ticks(const rdk_axis *a, double ticks[RDK_MOST_TICKS])
     double lead = rough / decade;
     double step = decade * (lead > 7.5 ? 10 : lead > 3.5 ? 5 : lead > 1.5 ? 2 : 1);
     size_t n = 0;
-    for (double k = ceil(a->low / step - 1e-9); n < RDK_MOST_TICKS; k++) {
-        if (k * step > a->high * (1 + 1e-12)) break;
-        ticks[n++] = k * step + 0.0; /* never -0 */
+    double first = ceil(a->low / step - 1e-9);
+    for (int i = 0; n < RDK_MOST_TICKS; i++) {
+        double x = (first + i) * step + 0.0; /* never -0 */
+        if (x > a->high + 1e-9 * step) break;
+        ticks[n++] = x;
     }
     return n;
 }
 
 static size_t log_ticks(const rdk_axis *a, double ticks[RDK_MOST_TICKS])
 {
-    double first = floor(log10(a->low)), decades = log10(a->high / a->low);
-    double stride = fmax(1, ceil(decades / 5));
-    size_t n = 0;
+    static const double lead[] = {1, 2, 5};
+    double decades = log10(a->high / a->low);
     if (decades < LINEAR_BELOW) return linear_ticks(a, ticks);
-    for (double e = first; e <= log10(a->high) + 1e-9; e++) {
-        for (double m = 1; m <= 5; m = m == 1 ? 2 : m == 2 ? 5 : 6) {
-            if (m > 1 && decades > 2) break;
-            if (m == 1 && fmod(e - first, stride) != 0) break;
-            double x = m * pow(10, e);
+    int first = (int)floor(log10(a->low)), last = (int)floor(log10(a->high) + 1e-9);
+    int stride = (int)fmax(1, ceil(decades / 5)), leads = decades > 2 ? 1 : 3;
+    size_t n = 0;
+    for (int e = first; e <= last; e += stride) {
+        for (int i = 0; i < leads; i++) {
+            double x = lead[i] * pow(10, e);
             if (x >= a->low && x <= a->high && n < RDK_MOST_TICKS) ticks[n++] = x;
         }
     }

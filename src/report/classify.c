@@ -163,7 +163,8 @@ static const char *label_of(rdk_report *r, const rdk_report_run *run)
     size_t others = 0;
     for (size_t v = 0; v < r->n_varied; v++) {
         scale_varies = scale_varies || !strcmp(r->varied[v].option->name, "scale");
-        others += !is_axis(r->varied[v].option->name) && strcmp(r->varied[v].option->name, "scale");
+        others +=
+            !is_axis(r->varied[v].option->name) && strcmp(r->varied[v].option->name, "scale") != 0;
     }
     if (scale_varies || !others) rdk_text_add(&t, "%s", run->saved.config.model.scale);
     for (size_t v = 0; v < r->n_varied; v++) {

@@ -50,9 +50,10 @@ static const rdk_curve *curve_of(const rdk_curve_row *row, const rdk_report_run 
     return pick ? pick(run, row->which) : NULL;
 }
 
-static bool draws_second(const drawing *d, const rdk_curve_row *row)
+/* Curves of a run in a panel: training alone, or held-out beside it. */
+static int splits_of(const drawing *d, const rdk_curve_row *row)
 {
-    return row->second && d->r->n_runs <= BOTH_UP_TO;
+    return row->second && d->r->n_runs <= BOTH_UP_TO ? 2 : 1;
 }
 
 /* ---- axes ------------------------------------------------------------------------------------ */
@@ -75,7 +76,7 @@ static rdk_axis y_axis(const drawing *d, const rdk_curve_row *row)
         }
     }
     for (size_t i = 0; i < d->r->n_runs; i++) {
-        for (int second = 0; second <= draws_second(d, row); second++) {
+        for (int second = 0; second < splits_of(d, row); second++) {
             const rdk_curve *c = curve_of(row, &d->r->runs[i], second);
             for (size_t k = 0; c && k < c->n; k++)
                 if (row->log || c->y[k] <= 3 * first) rdk_axis_take(&a, c->y[k]);
@@ -153,7 +154,7 @@ static void panel_json(drawing *d, const rdk_curve_row *row, size_t panel, const
     rdk_text_add(d->t, "],\"curves\":[");
     bool first = true;
     for (size_t i = 0; i < r->n_runs; i++) {
-        for (int second = 0; second <= draws_second(d, row); second++) {
+        for (int second = 0; second < splits_of(d, row); second++) {
             const rdk_curve *c = curve_of(row, &r->runs[i], second);
             if (r->runs[i].panel != panel || !c || !c->n) continue;
             rdk_curve thinned = thin(d, c);
@@ -245,12 +246,13 @@ static void draw_panel(drawing *d, const rdk_curve_row *row, size_t panel, rdk_p
     else
         snprintf(title, sizeof title, "%s", row->title);
     p.title = title;
+    p.metric = row->metric;
     rdk_panel_open(d->t, &p, d->id, k);
     rdk_panel_clip(d->t, &p, d->id, k);
     draw_levels(d, row, panel, &p);
     for (size_t s = 0; s < d->r->n_series; s++) {
         draw_series(d, row, panel, s, &p, false);
-        if (draws_second(d, row)) draw_series(d, row, panel, s, &p, true);
+        if (splits_of(d, row) > 1) draw_series(d, row, panel, s, &p, true);
     }
     rdk_panel_unclip(d->t);
     draw_words(d, row, panel, &p);
@@ -263,7 +265,7 @@ static rdk_panel place_panel(drawing *d, size_t row, size_t panel, const rdk_axi
                              const rdk_axis *y)
 {
     size_t n = d->r->n_panels, columns, k;
-    if (n == 1) {
+    if (n <= 1) {
         columns = d->n_rows == 3 || d->n_rows > 4 ? 3 : ALONE_COLUMNS;
         k = row;
         n = d->n_rows;

@@ -11,6 +11,12 @@
 
 enum { RDK_FIGURE_WIDTH = 960 };
 
+/* A whole number of columns, lines, cells as a length. */
+static inline double rdk_count(size_t n)
+{
+    return (double)n;
+}
+
 /* ---- axis.c ---------------------------------------------------------------------------------- */
 
 typedef struct rdk_axis {
@@ -37,6 +43,7 @@ typedef struct rdk_panel {
     double left, top, width, height; /* of the plot area */
     rdk_axis x, y;
     const char *title;
+    const char *metric; /* its definition, which the title links to, or NULL */
 } rdk_panel;
 
 /* `n` panels in lines of `columns`, the k-th of them; *height: of the whole figure. above: room

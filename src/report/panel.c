@@ -22,7 +22,7 @@ rdk_panel rdk_panel_at(size_t k, size_t n, size_t columns, double above, double 
     size_t lines = (n + columns - 1) / columns;
     *height = above + (double)lines * line;
     return (rdk_panel){.left = (double)(k % columns) * cell + LEFT,
-                       .top = above + (double)(k / columns) * line + ABOVE,
+                       .top = above + rdk_count(k / columns) * line + ABOVE,
                        .width = width,
                        .height = tall};
 }
@@ -57,7 +57,7 @@ static size_t key_columns(const rdk_report *r, bool half)
 double rdk_key_height(const rdk_report *r, bool half)
 {
     size_t columns = key_columns(r, half);
-    return KEY_LINE * (double)((r->n_series + columns - 1) / columns);
+    return KEY_LINE * rdk_count((r->n_series + columns - 1) / columns);
 }
 
 void rdk_figure_key(rdk_text *t, const rdk_report *r, bool half)
@@ -67,7 +67,7 @@ void rdk_figure_key(rdk_text *t, const rdk_report *r, bool half)
         if (strlen(r->series[s]) > longest) longest = strlen(r->series[s]);
     double step = 48 + 7 * (double)longest;
     for (size_t s = 0; s < r->n_series; s++) {
-        double x = LEFT + step * (double)(s % columns), y = 12 + KEY_LINE * (double)(s / columns);
+        double x = LEFT + step * (double)(s % columns), y = 12 + KEY_LINE * rdk_count(s / columns);
         rdk_text_add(t, "<g class=\"key\" data-s=\"%zu\"><path class=\"mean c%d d%d\" d=\"M", s,
                      r->colour[s], r->colour[s]);
         rdk_coordinate(t, x);
@@ -144,7 +144,9 @@ void rdk_panel_open(rdk_text *t, const rdk_panel *p, const char *id, size_t k)
     rdk_text_add(t, "\" height=\"");
     rdk_coordinate(t, p->height);
     rdk_text_add(t, "\"/></clipPath>\n");
+    if (p->metric) rdk_text_add(t, "<a href=\"#m-%s\">", p->metric);
     rdk_svg_text(t, p->left, p->top - 8, "title", p->title);
+    if (p->metric) rdk_text_add(t, "</a>");
     rdk_text_add(t, "<g class=\"axes\">");
     draw_ticks(t, p);
     rdk_text_add(t, "</g>");

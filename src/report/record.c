@@ -87,7 +87,7 @@ rdk_record *rdk_record_read(const char *path, rdk_status *s)
 void rdk_record_free(rdk_record *r)
 {
     if (!r) return;
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; r->fields && i < r->count; i++) {
         rdk_text_free(&(rdk_text){.data = r->fields[i].key});
         rdk_text_free(&(rdk_text){.data = r->fields[i].value});
     }

@@ -162,6 +162,7 @@ static void deviation_figure(rdk_report *r, rdk_text *t)
     rdk_axis_finish(&both);
     rdk_panel p = rdk_panel_at(0, 1, 2, rdk_key_height(r, true), &height);
     p.title = "Score deviation before the first update";
+    p.metric = "score_std";
     p.x = p.y = both;
     p.x.label = "predicted std of the scores";
     p.y.label = "measured";

@@ -29,15 +29,16 @@ static double ds_p90(const rdk_report_run *run)
 /* A panel against d_k: a line a series through the means of a figure at the start; low and high:
  * other figures of the rows, drawn as a bar (NULL: the interval over seeds). */
 typedef struct anatomy {
-    const char *title, *label, *column;
+    const char *title, *metric, *label, *column;
     rdk_figure_of *figure, *low, *high;
 } anatomy;
 
 static const anatomy ANATOMY[] = {
-    {"Raw |dW_Q|", "|dW_Q|", "dW_Q", raw_dq, NULL, NULL},
-    {"|dW_Q| / c", "|dW_Q| / c", "dW_Q_over_c", dq_over_scale, NULL, NULL},
-    {"|dW_Q| / |dW_V|", "ratio", "dW_Q_over_dW_V", rdk_run_ratio, NULL, NULL},
-    {"Rows of the score gradient", "norm of a row", "ds_median", rdk_run_ds_median, ds_p10, ds_p90},
+    {"Raw |dW_Q|", "ratio", "|dW_Q|", "dW_Q", raw_dq, NULL, NULL},
+    {"|dW_Q| / c", "ratio", "|dW_Q| / c", "dW_Q_over_c", dq_over_scale, NULL, NULL},
+    {"|dW_Q| / |dW_V|", "ratio", "ratio", "dW_Q_over_dW_V", rdk_run_ratio, NULL, NULL},
+    {"Rows of the score gradient", "ds_median", "norm of a row", "ds_median", rdk_run_ds_median,
+     ds_p10, ds_p90},
 };
 
 enum { PANELS = sizeof ANATOMY / sizeof *ANATOMY };
@@ -148,6 +149,7 @@ static void anatomy_figure(rdk_report *r, rdk_text *t)
     for (size_t k = 0; k < PANELS; k++) {
         rdk_panel p = rdk_panel_at(k, PANELS, PANELS, rdk_key_height(r, false), &height);
         p.title = ANATOMY[k].title;
+        p.metric = ANATOMY[k].metric;
         p.x = x;
         p.y = y_axis(r, &ANATOMY[k]);
         rdk_panel_open(t, &p, "fig-anatomy", k);

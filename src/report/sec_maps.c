@@ -54,6 +54,10 @@ void rdk_shade_key(rdk_text *t, double x, double y, const char *low, const char 
 
 /* ---- layer.head x step ----------------------------------------------------------------------- */
 
+/* Cells reach a little under their right neighbour, so that rounding leaves no line between them.
+ */
+static const double SEAM = 0.4;
+
 typedef struct box {
     double x, y, width, height;
 } box;
@@ -68,6 +72,7 @@ static bool shade_row(rdk_shades *s, const rdk_curve *c, double last, const box 
         double from = b->width * c->x[i] / last;
         double to = i + stride < c->n ? b->width * c->x[i + stride] / last : b->width;
         if (to - from < 0.1) to = from + b->width / MOST_STEPS; /* the last row of a run */
+        to += SEAM;
         rdk_shade_cell(s, most, b->x + from, b->y, fmin(to, b->width) - fmin(from, b->width - 1),
                        b->height);
     }
@@ -78,7 +83,7 @@ static bool draw_map(rdk_text *t, const rdk_report_run *run, const box *b, const
 {
     rdk_shades shades = {0};
     size_t rows = run->layers * run->heads;
-    char word[32];
+    char word[64];
     bool thinned = false;
     if (rows > MOST_ROWS) rows = MOST_ROWS;
     double tall = b->height / (double)rows, last = fmax(run->step, 1);
@@ -112,7 +117,7 @@ static void saturation_rows(rdk_report *r, rdk_text *t)
                 for (size_t i = 0; i < row->n; i += stride) {
                     rdk_figure_field(&csv, r->series[s]);
                     rdk_figure_value(&csv, (double)r->d_k[p]);
-                    rdk_figure_value(&csv, (double)(k / run->heads));
+                    rdk_figure_value(&csv, rdk_count(k / run->heads));
                     rdk_figure_value(&csv, (double)(k % run->heads));
                     rdk_figure_value(&csv, row->x[i]);
                     rdk_figure_value(&csv, row->y[i]);
@@ -155,7 +160,7 @@ static void saturation_figure(rdk_report *r, rdk_text *t)
             rdk_text title = {0};
             rdk_text_add(&title, "%s, d_k = %zu", r->series[s], r->d_k[p]);
             box b = {cell * (double)(s % columns) + LEFT,
-                     22 + LABELS + line * (double)(p * lines + s / columns), cell - LEFT - GAP,
+                     22 + LABELS + line * rdk_count(p * lines + s / columns), cell - LEFT - GAP,
                      tall};
             thinned |= draw_map(t, run, &b, title.data ? title.data : "");
             rdk_text_free(&title);

@@ -126,6 +126,7 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
         rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, rdk_key_height(r, false), &height);
         panel_title(r, panel, "Final loss", title);
         p.title = title;
+        p.metric = "loss";
         p.x = x;
         p.y = y;
         rdk_panel_open(t, &p, "fig-rates", panel);
@@ -246,6 +247,7 @@ void rdk_section_travel(rdk_report *r, rdk_text *t)
         rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, key, &height);
         panel_title(r, panel, "Entropy against loss", title);
         p.title = title;
+        p.metric = "entropy_norm";
         p.x = (rdk_axis){.low = 0, .high = 1.02, .label = "H / ln n"};
         p.y = y;
         rdk_panel_open(t, &p, "fig-travel", panel);

@@ -151,6 +151,7 @@ static void plot(const view *v, const char *metric, const rdk_curve *curves)
     }
     if (!(x.low < x.high)) x.high = x.low + 1;
     if (isinf(x.low)) x = (rdk_axis){.high = 1, .label = "step"};
+    if (!v->n) return;
     if (isinf(y.low)) y = (rdk_axis){.high = 1, .label = metric};
     if (!(y.low < y.high)) y.high = y.low + 1;
     bool braille = v->o->unicode && (v->o->colour || v->n == 1);

@@ -174,6 +174,25 @@ START_TEST(what_is_no_run)
 }
 END_TEST
 
+/* Every link within the page leads somewhere, and every figure's title to a definition. */
+START_TEST(links_lead_somewhere)
+{
+    char *dir = program_directory();
+    three_steps(dir, "run", NULL);
+    char *page = report(dir, "run"), name[64], id[80];
+    int metrics = 0;
+    for (const char *p = page; (p = strstr(p, "href=\"#")); p++) {
+        ck_assert(sscanf(p, "href=\"#%63[^\"]", name) == 1);
+        snprintf(id, sizeof id, " id=\"%s\"", name);
+        holds(page, id);
+        metrics += !strncmp(name, "m-", 2);
+    }
+    ck_assert_int_ge(metrics, 12);
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* ---- several runs ---------------------------------------------------------------------------- */
 
 START_TEST(a_page_of_an_ablation)
@@ -413,6 +432,7 @@ END_TEST
 RDK_TEST_MAIN("report and show", {
     ADD(a_page_of_a_run);
     ADD(a_drawn_line_is_the_column);
+    ADD(links_lead_somewhere);
     ADD(the_place_of_a_page);
     ADD(what_is_no_run);
     ADD(a_page_of_an_ablation);

@@ -299,8 +299,8 @@ END_TEST
 /* ---- the figures at the start -----------------------------------------------------------------
  */
 
-/* On independent tokens every head is within 0.02 of the theory column, and that of the entropy of a
- * Gaussian row with this variance under a causal mask of 64 positions. */
+/* On independent tokens every head is within 0.02 of the theory column, and that of the entropy of
+ * a Gaussian row with this variance under a causal mask of 64 positions. */
 START_TEST(entropy_at_the_start_is_as_predicted)
 {
     static const struct {
