@@ -31,8 +31,7 @@ START_TEST(variance_by_hand)
 }
 END_TEST
 
-/* Every policy as a run would start with it: the same variance as the model's prediction, but for
- * the dimension that LayerNorm takes. */
+/* Every policy as a run would start with it: the same variance as the model's prediction. */
 START_TEST(policies_agree_with_the_prediction_for_a_model)
 {
     for (size_t i = 0; i < rdk_scaling_count(); i++) {
@@ -40,8 +39,7 @@ START_TEST(policies_agree_with_the_prediction_for_a_model)
         rdk_model_config c = {.d_k = 16, .d_model = 96, .heads = 6, .qk_norm = policy->qk_norm};
         strcpy(c.scale, policy->name);
         rdk_dot_scale way = rdk_dot_scale_of(policy, 16, 96);
-        double lost = policy->qk_norm == RDK_QK_LAYER ? 16. / 15 : 1;
-        ck_assert_close(rdk_dot_variance(&way, 16), lost * rdk_theory_score_variance(&c), 1e-12, 0);
+        ck_assert_close(rdk_dot_variance(&way, 16), rdk_theory_score_variance(&c), 1e-12, 0);
     }
 }
 END_TEST

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * The names that an option takes, for the files that read it and speak about it. */
+#ifndef RDK_RUN_OPTION_NAMES_H
+#define RDK_RUN_OPTION_NAMES_H
+
+#include <rootdk/run.h>
+
+enum { RDK_MOST_NAMES = 64 };
+/* Those of a CHOICE or NAME; 0 for other types. */
+size_t rdk_option_names(const rdk_option *o, const char *names[RDK_MOST_NAMES]);
+
+#endif
