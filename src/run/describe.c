@@ -51,8 +51,8 @@ static void cost_lines(const rdk_trainer *r, FILE *out)
 {
     rdk_text n = {0};
     rdk_words_count(&n, (uint64_t)(r->batch.n * r->batch.len));
-    fprintf(out, "\na step   %s tokens, %.4g GFLOP (attention in full)\n", n.data ? n.data : "",
-            step_flops(r) / 1e9);
+    fprintf(out, "\na step   %s tokens, %.4g GFLOP (attention in full), %zu sequences at once\n",
+            n.data ? n.data : "", step_flops(r) / 1e9, rdk_pass_sequences(&r->config));
     rdk_text_free(&n);
     double state = (double)rdk_model_size(r->model) * sizeof(rdk_real);
     fprintf(

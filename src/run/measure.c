@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Statistics of attention over a whole update. Each micro-batch fills rows of its own, so that k
+ * Statistics of attention over a whole update. Each pass fills rows of its own, so that k
  * micro-batches of n sequences and one batch of k n are measured alike: quantiles need all rows at
  * once. q and k are not kept: of them only sums are wanted.
  * Invariant: nothing here changes what is computed; each head is measured by one thread. */
@@ -10,13 +10,13 @@
 #include "base/parallel.h"
 
 struct rdk_measure {
-    size_t layers, heads, batch, accum, len, d_k;
-    rdk_attention_row *rows;       /* [layers, accum * batch, heads, len], filled in the pass */
-    rdk_tensor **q, **k;           /* [layers], of the micro-batch at hand */
-    double *q_squares, *k_squares; /* [layers, heads], of the update so far */
-    int32_t *length;               /* [accum * batch] */
-    double *scratch;               /* [threads, accum * batch * len] */
-    rdk_head_figures *figures;     /* [layers, heads] of the last measured update */
+    size_t layers, heads, all, len, d_k; /* all: sequences of an update */
+    rdk_attention_row *rows;             /* [layers, all, heads, len], filled in the passes */
+    rdk_tensor **q, **k;                 /* [layers], of the pass at hand */
+    double *q_squares, *k_squares;       /* [layers, heads], of the update so far */
+    int32_t *length;                     /* [all] */
+    double *scratch;                     /* [threads, all * len] */
+    rdk_head_figures *figures;           /* [layers, heads] of the last measured update */
     rdk_model_probe probe;
 };
 
@@ -27,11 +27,10 @@ rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s)
     if (!m) return NULL;
     *m = (rdk_measure){.layers = c->layers,
                        .heads = c->heads,
-                       .batch = r->config.batch,
-                       .accum = r->config.accum,
+                       .all = r->batch.n,
                        .len = r->batch.len,
                        .d_k = c->d_k};
-    size_t all = m->accum * m->batch, heads = m->layers * m->heads;
+    size_t all = m->all, heads = m->layers * m->heads;
     m->rows = rdk_alloc(heads * all, m->len * sizeof *m->rows, s);
     m->q = rdk_alloc(m->layers, sizeof *m->q, s);
     m->k = rdk_alloc(m->layers, sizeof *m->k, s);
@@ -58,38 +57,37 @@ void rdk_measure_free(rdk_measure *m)
     rdk_free(m);
 }
 
-const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t micro)
+const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t first)
 {
-    size_t rows = m->batch * m->heads * m->len;
+    size_t rows = m->heads * m->len; /* of a sequence */
     m->probe = (rdk_model_probe){
-        .rows = m->rows + micro * rows, .rows_of_layer = m->accum * rows, .q = m->q, .k = m->k};
+        .rows = m->rows + first * rows, .rows_of_layer = m->all * rows, .q = m->q, .k = m->k};
     return &m->probe;
 }
 
 /* Adds the squares of one head, sequence by sequence: the same sums however they are portioned. */
-static void add_squares(const rdk_measure *m, size_t micro, size_t head, const rdk_real *x,
-                        double *sum)
+static void add_squares(const rdk_measure *m, size_t first, size_t n, size_t head,
+                        const rdk_real *x, double *sum)
 {
-    const int32_t *length = m->length + micro * m->batch;
-    for (size_t b = 0; b < m->batch; b++)
-        *sum += rdk_head_squares(x + b * m->len * m->heads * m->d_k, (size_t)length[b], m->heads,
-                                 head, m->d_k);
+    for (size_t b = 0; b < n; b++)
+        *sum += rdk_head_squares(x + b * m->len * m->heads * m->d_k, (size_t)m->length[first + b],
+                                 m->heads, head, m->d_k);
 }
 
-void rdk_measure_take(rdk_measure *m, size_t micro)
+void rdk_measure_take(rdk_measure *m, size_t first, size_t n)
 {
     RDK_PARALLEL_FOR
     for (size_t at = 0; at < m->layers * m->heads; at++) {
         size_t layer = at / m->heads, head = at % m->heads;
-        if (micro == 0) m->q_squares[at] = m->k_squares[at] = 0;
-        add_squares(m, micro, head, m->q[layer]->data, &m->q_squares[at]);
-        add_squares(m, micro, head, m->k[layer]->data, &m->k_squares[at]);
+        if (first == 0) m->q_squares[at] = m->k_squares[at] = 0;
+        add_squares(m, first, n, head, m->q[layer]->data, &m->q_squares[at]);
+        add_squares(m, first, n, head, m->k[layer]->data, &m->k_squares[at]);
     }
 }
 
 void rdk_measure_finish(rdk_measure *m)
 {
-    size_t all = m->accum * m->batch, rows = all * m->heads * m->len, tokens = 0;
+    size_t all = m->all, rows = all * m->heads * m->len, tokens = 0;
     for (size_t b = 0; b < all; b++) tokens += (size_t)m->length[b];
     double entries = tokens ? (double)tokens * (double)m->d_k : NAN;
     RDK_PARALLEL_FOR

@@ -8,7 +8,7 @@
  * Read next: setup.c, what is made from it. */
 #include <math.h>
 
-#include <rootdk/run.h>
+#include "trainer.h"
 
 enum {
     USUAL_HEADS = 2,
@@ -152,8 +152,12 @@ static double least_memory(const rdk_config *c)
     double copies = c->optim.kind == RDK_ADAMW ? 4 : 3; /* values, gradients, moments */
     double tokens = (double)c->batch * (double)c->model.max_len;
     double batch_arrays = tokens * (double)c->accum * (3 * sizeof(int32_t) + sizeof(rdk_real));
-    return batch_arrays + sizeof(rdk_real) * (copies * parameter_count(&c->model) +
-                                              tokens * activation_count(&c->model));
+    double attention_rows = tokens * (double)c->accum * (double)c->model.layers *
+                            (double)c->model.heads * sizeof(rdk_attention_row);
+    double at_once = (double)rdk_pass_sequences(c) * (double)c->model.max_len;
+    return batch_arrays + attention_rows +
+           sizeof(rdk_real) *
+               (copies * parameter_count(&c->model) + at_once * activation_count(&c->model));
 }
 
 static bool check_size(const rdk_config *c, rdk_status *s)

@@ -23,7 +23,7 @@ static bool make_buffers(rdk_trainer *r)
     r->weight_norm = rdk_alloc(params, sizeof *r->weight_norm, s);
     r->update_norm = rdk_alloc(params, sizeof *r->update_norm, s);
     return rdk_ok(s) && rdk_batch_make(&r->batch, c->batch * c->accum, len, s) &&
-           rdk_batch_make(&r->eval_batch, c->batch, len, s) &&
+           rdk_batch_make(&r->eval_batch, rdk_pass_sequences(c), len, s) &&
            (r->measure = rdk_measure_new(r, s)) != NULL &&
            (c->probe_every == 0 || (r->watch = rdk_watch_new(r, s)) != NULL);
 }

@@ -41,19 +41,18 @@ static bool fail_on_gradient(rdk_trainer *r, double norm)
                     r->step, rdk_text_double(norm, number), p ? p->name : "no single tensor", at);
 }
 
-/* Forward and backward of one micro-batch; its part of nll and best is filled. */
-static bool micro_batch(rdk_trainer *r, size_t micro, double counted, bool measuring)
+/* Forward and backward of n sequences; their part of nll and best is filled. */
+static bool pass(rdk_trainer *r, size_t first, size_t n, double counted, bool measuring)
 {
-    const rdk_config *c = &r->config;
     rdk_batch *b = &r->batch;
-    size_t first = micro * c->batch, at = first * b->len;
-    rdk_stream dropout = {c->seed, RDK_FOR_DROPOUT, r->step};
+    size_t at = first * b->len;
+    rdk_stream dropout = {r->config.seed, RDK_FOR_DROPOUT, r->step};
 
     rdk_tape_reset(r->tape);
-    rdk_tape_training(r->tape, true, dropout, (uint32_t)micro);
+    rdk_tape_training(r->tape, true, dropout, (uint32_t)first);
     rdk_tensor *logits =
-        rdk_model_logits(r->model, r->tape, c->batch, b->len, b->input + at, b->length + first,
-                         measuring ? rdk_measure_probe(r->measure, micro) : NULL);
+        rdk_model_logits(r->model, r->tape, n, b->len, b->input + at, b->length + first,
+                         measuring ? rdk_measure_probe(r->measure, first) : NULL);
     rdk_tape_scope(r->tape, "the loss");
     rdk_tensor *loss =
         rdk_cross_entropy(r->tape, logits, b->target + at, counted, b->nll + at, b->best + at);
@@ -63,7 +62,19 @@ static bool micro_batch(rdk_trainer *r, size_t micro, double counted, bool measu
         const rdk_status *failed = rdk_tape_status(r->tape);
         return rdk_fail(r->status, failed->code, "%s", failed->message);
     }
-    if (measuring) rdk_measure_take(r->measure, micro);
+    if (measuring) rdk_measure_take(r->measure, first, n);
+    return true;
+}
+
+/* All sequences of the update, in passes that do not cross a micro-batch. */
+static bool passes(rdk_trainer *r, double counted, bool measuring)
+{
+    size_t batch = r->config.batch, most = rdk_pass_sequences(&r->config);
+    for (size_t first = 0, n; first < r->batch.n; first += n) {
+        size_t left = batch - first % batch;
+        n = left < most ? left : most;
+        if (!pass(r, first, n, counted, measuring)) return false;
+    }
     return true;
 }
 
@@ -78,13 +89,11 @@ bool rdk_step_gradients(rdk_trainer *r, bool measuring, rdk_step_report *report)
     *report =
         (rdk_step_report){.lr = rdk_schedule(&c->optim, r->step, c->steps), .score_absmax = NAN};
     rdk_model_zero_grad(r->model);
-    for (size_t micro = 0; micro < c->accum; micro++) {
-        if (!micro_batch(r, micro, denominator, measuring)) {
-            report->pass = (rdk_score){
-                .loss = NAN, .accuracy = NAN, .sequence_accuracy = NAN, .counted = counted};
-            report->grad_norm = report->clip_factor = NAN;
-            return false;
-        }
+    if (!passes(r, denominator, measuring)) {
+        report->pass =
+            (rdk_score){.loss = NAN, .accuracy = NAN, .sequence_accuracy = NAN, .counted = counted};
+        report->grad_norm = report->clip_factor = NAN;
+        return false;
     }
     report->pass = rdk_batch_score(&r->batch);
     report->grad_norm = rdk_grad_norm(r->model);

@@ -57,7 +57,7 @@ typedef struct rdk_trainer {
     rdk_optimizer *optimizer;
     rdk_tape *tape;
     rdk_batch batch;      /* of one update: accum * batch sequences */
-    rdk_batch eval_batch; /* of one evaluation pass: batch sequences */
+    rdk_batch eval_batch; /* of one evaluation pass */
     rdk_measure *measure;
     rdk_watch *watch;                /* NULL where nothing is probed */
     double *grad_norm, *weight_norm; /* [param_count] before the update of a probed step */
@@ -90,6 +90,10 @@ uint64_t rdk_trainable_count(rdk_model *m);
 
 /* ---- batch.c --------------------------------------------------------------------------------- */
 
+/* Sequences that go through the model at once: as many as keep the widest tensor of a pass in the
+ * nearer caches, and no more than a micro-batch. A function of the configuration alone: the bits of
+ * a sum follow its cutting. */
+size_t rdk_pass_sequences(const rdk_config *c);
 bool rdk_batch_make(rdk_batch *b, size_t n, size_t len, rdk_status *s);
 void rdk_batch_free(rdk_batch *b);
 void rdk_batch_train(rdk_batch *b, const rdk_task *task, uint64_t seed, uint64_t step);
@@ -125,11 +129,11 @@ rdk_tensor *rdk_evaluate_logits(rdk_trainer *r, const rdk_batch *b, const rdk_mo
 
 rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s);
 void rdk_measure_free(rdk_measure *m);
-/* The probe to hand to the model for a micro-batch, counted from 0; then, after backward, take it
- * in. */
-const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t micro);
-void rdk_measure_take(rdk_measure *m, size_t micro);
-/* After the last micro-batch; then the figures of that update are at hand. */
+/* The probe to hand to the model for a pass whose first sequence is `first`; then, after backward,
+ * take its n sequences in. Passes come in order. */
+const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t first);
+void rdk_measure_take(rdk_measure *m, size_t first, size_t n);
+/* After the last pass; then the figures of that update are at hand. */
 void rdk_measure_finish(rdk_measure *m);
 const rdk_head_figures *rdk_measure_head(const rdk_measure *m, size_t layer, size_t head);
 double rdk_measure_score_absmax(const rdk_measure *m);

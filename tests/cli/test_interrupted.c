@@ -51,8 +51,13 @@ START_TEST(a_signal_saves)
     ck_assert_str_eq(r.err, "");
     program_free(&r);
     ck_assert(run_json_has(dir, "run", "\"status\": \"interrupted\""));
-    snprintf(json, sizeof json, "\"saved_step\": %lu,", (unsigned long)last_step(dir, "run") + 1);
-    ck_assert(run_json_has(dir, "run", json));
+    /* the step after the last row, or, where the signal came in an evaluation, that of the row */
+    bool saved = false;
+    for (unsigned long step = last_step(dir, "run"), i = 0; i < 2; i++) {
+        snprintf(json, sizeof json, "\"saved_step\": %lu,", step + i);
+        saved = saved || run_json_has(dir, "run", json);
+    }
+    ck_assert(saved);
     goes_on_as_if_untouched(dir, NULL);
     program_directory_remove(dir);
 }

@@ -25,7 +25,7 @@ static const struct setting {
     {"qknorm", false, {{"scale", "qknorm"}, {"qk-gain", "2"}}},
     {"rms and rope, padded", true, {{"qk-norm", "rms"}, {"positions", "rope"}}},
     {"l2", false, {{"scale", "none"}, {"qk-norm", "l2"}}},
-    {"none, d_k 256", false, {{"scale", "none"}, {"d-k", "256"}}},
+    {"none, d_k 256", false, {{"scale", "none"}, {"d-k", "256"}, {"heads", "1"}}},
     {"1e6, padded", true, {{"scale", "1e6"}}},
     {"one token", false, {{"seq-len", "1"}}},
 };
@@ -55,6 +55,8 @@ static rdk_trainer *new_trainer(const struct setting *s)
              (long)getpid());
     ck_assert(rdk_directory_make(r->directory.path, &status));
     ck_assert_msg(rdk_logs_open(r, false), "%s", status.message);
+    /* the tape then holds the whole update */
+    ck_assert_uint_eq(rdk_pass_sequences(&r->config), r->config.batch);
     rdk_tape_keep_gradients(r->tape, true); /* that of the output of attention is looked at */
     return r;
 }
@@ -210,7 +212,7 @@ static void padded_pass(rdk_trainer *r, rdk_step_report *report)
     rdk_tensor *loss = rdk_cross_entropy(r->tape, logits, b->target, (double)rdk_batch_counted(b),
                                          b->nll, b->best);
     ck_assert(rdk_tape_backward(r->tape, loss));
-    rdk_measure_take(r->measure, 0);
+    rdk_measure_take(r->measure, 0, b->n);
     rdk_measure_finish(r->measure);
     *report = (rdk_step_report){.pass = rdk_batch_score(b),
                                 .lr = rdk_schedule(&r->config.optim, r->step, r->config.steps),
