@@ -159,6 +159,7 @@ static void hold_standard_descriptors(void)
 
 int main(int argc, char **argv)
 {
+    rdk_threads_begin_again(argv);
     hold_standard_descriptors();
     signal(SIGXFSZ,
            SIG_IGN); /* a file at its size limit is then an error of write, with its name */

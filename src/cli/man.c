@@ -145,7 +145,7 @@ static const char *const ending[] = {
     "threads, where \\fB\\-\\-threads\\fR is not given",
     ".TP",
     "\\fBOMP_WAIT_POLICY\\fR",
-    "\\fBpassive\\fR where other processes want the same cores: threads that wait then sleep",
+    "what threads that wait do; where it is not set, they spin for a moment and then sleep",
     ".TP",
     "\\fBRDK_ISA\\fR",
     "\\fBavx512\\fR, \\fBavx2\\fR or \\fBbase\\fR: the instruction set of the kernels, one that",

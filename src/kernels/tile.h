@@ -56,9 +56,10 @@ tile_loop(const size_t rows, const size_t vectors, const bool by_column, size_t 
             for (size_t v = 0; v < vectors; v++) __builtin_prefetch(c + r * ldc + v * LANES, 1);
         }
     }
+    const size_t addresses = (rows + SHARED_ROWS - 1) / SHARED_ROWS;
     const rdk_real *x[ADDRESSES];
     RDK_UNROLL
-    for (size_t i = 0; i < ADDRESSES; i++)
+    for (size_t i = 0; i < addresses; i++)
         x[i] = a.at + i * SHARED_ROWS * (by_column ? 1 : a.stride);
     for (size_t p = 0; p < k; p++) {
         vreal y[2];
@@ -73,7 +74,7 @@ tile_loop(const size_t rows, const size_t vectors, const bool by_column, size_t 
         }
         if (by_column) __builtin_prefetch(x[0] + PREFETCH * a.stride);
         RDK_UNROLL
-        for (size_t i = 0; i < ADDRESSES; i++) x[i] += by_column ? a.stride : 1;
+        for (size_t i = 0; i < addresses; i++) x[i] += by_column ? a.stride : 1;
         b += ldb;
     }
     RDK_UNROLL

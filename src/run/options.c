@@ -200,6 +200,8 @@ static const rdk_option options[] = {
      .help = "replace the run that stands in --out", .need = &out_needed},
     {"quiet", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(quiet), "off",
      .help = "no table and no progress, only the verdict"},
+    {"profile", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(profile), "off",
+     .help = "at the end, on stderr: where the time went, by op"},
 };
 
 enum { OPTIONS = sizeof options / sizeof *options };

@@ -191,6 +191,11 @@ void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds);
 /* Seconds of this call that were spent on measuring; NAN where no step went without it. */
 double rdk_cost_seconds(const rdk_trainer *r);
 
+/* ---- profile.c ------------------------------------------------------------------------------- */
+
+/* The table of --profile on io->err; nothing without the option. */
+void rdk_profile_table(const rdk_trainer *r);
+
 /* ---- logs.c: rows of the run's files --------------------------------------------------------- */
 
 /* Can the logs that lie in the directory be gone on with? Changes nothing. */

@@ -94,19 +94,23 @@ static void next_commands(const rdk_trainer *r)
     size_t other = strcmp(others[0], r->config.model.scale) == 0;
     uint64_t seed = r->config.seed == UINT64_MAX ? 1 : r->config.seed + 1;
     FILE *out = r->io->out;
-    rdk_text again = {0}, help = {0};
+    rdk_text again = {0}, program = {0}, directory = {0};
     rdk_words_command(&again, r, "--config", "/config.ini");
-    rdk_text_shell(&help, r->io->command ? r->io->command : "rootdk");
-    fprintf(out, "\nfiles    %s (metrics.csv, attention.csv, gradients.csv, maps.csv, run.json)\n",
-            r->directory.path);
-    if (again.data && help.data)
+    rdk_text_shell(&program, r->io->command ? r->io->command : "rootdk");
+    rdk_text_shell(&directory, r->directory.path);
+    fprintf(out, "\nfiles    %s (metrics.csv%s, run.json)\n", r->directory.path,
+            r->watch ? ", attention.csv, gradients.csv, maps.csv" : "");
+    if (again.data && program.data && directory.data)
         fprintf(out,
                 "next     %s --scale %s    # the same run under another scaling\n"
                 "         %s --seed %" PRIu64 "    # and with another seed\n"
+                "         %s report %s    # one HTML page: figures and a verdict\n"
                 "         %s --help\n",
-                again.data, others[other], again.data, seed, help.data);
+                again.data, others[other], again.data, seed, program.data, directory.data,
+                program.data);
     rdk_text_free(&again);
-    rdk_text_free(&help);
+    rdk_text_free(&program);
+    rdk_text_free(&directory);
 }
 
 /* Times stand on stderr alone. */

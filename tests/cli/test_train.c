@@ -384,6 +384,24 @@ END_TEST
 
 /* Nothing is asked for step by step: also with evaluation, probing and saving on. The address
  * sanitizer keeps what OpenMP gives back, so there is nothing to see under it. */
+/* The table is on stderr: what a run says on stdout is the same with it. */
+START_TEST(a_profile_names_the_ops)
+{
+    static const char *const ops[] = {"\nlinear ", "\nattention ", "\ncross_entropy ", "\nall "};
+    char *dir = program_directory();
+    program_run plain = train_and_read(dir, TINY, WITH("--steps", "3", "--out", "run"), 0);
+    program_run timed =
+        train_and_read(dir, TINY, WITH("--steps", "3", "--out", "run", "--force", "--profile"), 0);
+    ck_assert_str_eq(plain.out, timed.out);
+    ck_assert_str_eq(plain.err, "");
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        ck_assert_msg(strstr(timed.err, ops[i]) != NULL, "%s", timed.err);
+    program_free(&plain);
+    program_free(&timed);
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(memory_is_steady)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -419,5 +437,6 @@ RDK_TEST_MAIN("train", {
     ADD_LOOP(entropy_at_the_start_is_as_predicted, 4);
     ADD(random_tokens_stay_random);
     ADD(every_task_trains);
+    ADD(a_profile_names_the_ops);
     ADD(memory_is_steady);
 })

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * --profile: where the time of a call went, by op of the tape. Evaluations and watched sequences
+ * are among the forward passes; what is no op (data, the optimizer, logs) is the rest.
+ * Read next: src/autograd/profile.c. */
+#include "trainer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_OPS = 64 };
+
+static int slower_first(const void *a, const void *b)
+{
+    const rdk_op_time *x = a, *y = b;
+    double of_x = x->forward + x->backward, of_y = y->forward + y->backward;
+    return (of_y > of_x) - (of_y < of_x);
+}
+
+static void print_row(FILE *out, const char *name, double forward, double backward, double steps,
+                      double all)
+{
+    double sum = forward + backward;
+    fprintf(out, "%-16s %10.4f %10.4f %10.4f %6.1f %%\n", name, 1e3 * forward / steps,
+            1e3 * backward / steps, 1e3 * sum / steps, 100 * sum / all);
+}
+
+void rdk_profile_table(const rdk_trainer *r)
+{
+    rdk_op_time times[MOST_OPS];
+    const rdk_op_time *t;
+    size_t n = 0;
+    double steps = (double)(r->step - r->started_step), all = rdk_seconds() - r->started;
+    double forward = 0, backward = 0;
+    FILE *out = r->io->err;
+    if (!r->config.profile || !out || !(steps > 0)) return;
+    for (; n < MOST_OPS && (t = rdk_tape_profile_at(r->tape, n)); n++) {
+        times[n] = *t;
+        forward += t->forward;
+        backward += t->backward;
+    }
+    qsort(times, n, sizeof *times, slower_first);
+    fprintf(out, "\n%-16s %10s %10s %10s %8s\n", "ms a step", "forward", "backward", "both",
+            "of all");
+    for (size_t i = 0; i < n; i++)
+        print_row(out, times[i].op->name, times[i].forward, times[i].backward, steps, all);
+    print_row(out, "no op", all - forward - backward, 0, steps, all);
+    print_row(out, "all", all - backward, backward, steps, all);
+}
