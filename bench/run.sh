@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench/run.sh [ROUNDS] [SIZE...]: whole steps beside the machine's peak and, where /usr/bin/python3
-# or PYTHON has torch, beside PyTorch. Rounds go A B A B, so that both meet the same weather; of
-# each, the best round counts. Writes bench.csv (BENCH_OUT) and prints a table.
+# or PYTHON has torch, beside PyTorch. Rounds go A B A B, so that both meet the same weather. Of
+# milliseconds the best round counts, of ratios the middle one. Writes bench.csv (BENCH_OUT) and prints
+# a table.
 #
-# PyTorch runs tuned: malloc keeps its memory, AVX-512 kernels where the processor has them, threads
-# that sleep when idle do not count against it (it decides itself); and "plain", as it is installed.
+# PyTorch runs tuned, where malloc keeps its memory and its AVX-512 kernels are used if the processor
+# has them; and plain, as it is installed.
 set -eu
 cd "$(dirname "$0")/.."
 programs=build/release/bench
@@ -18,8 +19,10 @@ python=${PYTHON:-/usr/bin/python3}
 most=$(getconf _NPROCESSORS_ONLN)
 [ "$most" -gt 1 ] && counts="1 $most" || counts=1
 
+grep -qs avx512f /proc/cpuinfo && capability=avx512 || capability=default
+
 tuned() {
-    env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE ATEN_CPU_CAPABILITY=avx512 \
+    env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE ATEN_CPU_CAPABILITY="$capability" \
         MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_MMAP_THRESHOLD_=4000000000 \
         MALLOC_TOP_PAD_=500000000 "$@"
 }
@@ -62,7 +65,15 @@ awk -F, '
         if (!(at in ms) || $5 < ms[at]) { ms[at] = $5; gflops[at] = $7; mib[at] = $8; first[at] = $9 }
         # pairs: of the same round
         if ($1 == "rootdk") own[$2 "," key] = $5
-        else { r = $5 / own[$2 "," key]; if (r > ratio[at]) ratio[at] = r }
+        else { n_ratios[at]++; ratio[at, n_ratios[at]] = $5 / own[$2 "," key] }
+    }
+    function middle(at,    i, j, t, n) {
+        n = n_ratios[at]
+        for (i = 2; i <= n; i++)
+            for (j = i; j > 1 && ratio[at, j] < ratio[at, j - 1]; j--) {
+                t = ratio[at, j]; ratio[at, j] = ratio[at, j - 1]; ratio[at, j - 1] = t
+            }
+        return n % 2 ? ratio[at, (n + 1) / 2] : (ratio[at, n / 2] + ratio[at, n / 2 + 1]) / 2
     }
     END {
         printf "%-7s %7s %9s %9s %7s %7s %9s %9s %9s %9s\n", "size", "threads", "ms", "GFLOP/s", "peak", \
@@ -72,7 +83,7 @@ awk -F, '
             printf "%-7s %7d %9.4g %9.4g %7.4g %6.1f%% %9.4g %9.3f", k[1], k[2], ms[at], gflops[at], peak[key], \
                 100 * gflops[at] / peak[key], mib[at], first[at]
             t = "torch-tuned," key; p = "torch-plain," key
-            if (t in ratio) printf " %9.2f %9.2f", ratio[t], ratio[p]
+            if (t in n_ratios) printf " %9.2f %9.2f", middle(t), middle(p)
             printf "\n"
         }
     }' "$out"

@@ -8,6 +8,8 @@
  * Tokens are random and made before the clock starts. */
 #include "bench.h"
 
+#include "run/trainer.h"
+
 enum { WARMUP = 5, SEED = 1 };
 
 typedef struct trainer {
@@ -74,20 +76,35 @@ static void close_trainer(trainer *r)
     rdk_model_free(r->model);
 }
 
-static bool step(trainer *r, uint64_t i, bool probed)
+/* Forward and backward of n sequences, as a run passes them through the model. */
+static bool pass(trainer *r, size_t first, size_t n, bool probed)
 {
     const bench_size *b = r->size;
-    const rdk_model_probe probe = {.rows = r->rows};
+    size_t rows = b->heads * b->len, at = first * b->len;
+    const rdk_model_probe probe = {.rows = r->rows + first * rows,
+                                   .rows_of_layer = b->batch * rows};
     rdk_tape_reset(r->tape);
-    rdk_model_zero_grad(r->model);
-    rdk_tensor *logits = rdk_model_logits(r->model, r->tape, b->batch, b->len, r->input, NULL,
-                                          probed ? &probe : NULL);
+    rdk_tensor *logits =
+        rdk_model_logits(r->model, r->tape, n, b->len, r->input + at, NULL, probed ? &probe : NULL);
     rdk_tensor *loss =
-        rdk_cross_entropy(r->tape, logits, r->target, (double)(b->batch * b->len), NULL, NULL);
+        rdk_cross_entropy(r->tape, logits, r->target + at, (double)(b->batch * b->len), NULL, NULL);
     if (!rdk_tape_backward(r->tape, loss)) return false;
+    r->loss += (double)loss->data[0];
+    return true;
+}
+
+static bool step(trainer *r, uint64_t i, bool probed)
+{
+    rdk_config config = {.model = *rdk_model_config_of(r->model), .batch = r->size->batch};
+    size_t most = rdk_pass_sequences(&config);
+    r->loss = 0;
+    rdk_model_zero_grad(r->model);
+    for (size_t first = 0, n; first < config.batch; first += n) {
+        n = config.batch - first < most ? config.batch - first : most;
+        if (!pass(r, first, n, probed)) return false;
+    }
     double factor = rdk_clip_factor(rdk_grad_norm(r->model), OPTIM.clip);
     rdk_optimizer_step(r->optimizer, r->model, i, OPTIM.lr, factor, NULL);
-    r->loss = (double)loss->data[0];
     return true;
 }
 

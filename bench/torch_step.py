@@ -41,9 +41,12 @@ class Block(nn.Module):
         b, t, d = x.shape
         q, k, v = (z.view(b, t, self.heads, d // self.heads).transpose(1, 2)
                    for z in self.qkv(self.norm1(x)).split(d, 2))
-        scores = q @ k.transpose(-2, -1) * (1 / math.sqrt(d // self.heads))
-        p = F.softmax(scores.masked_fill(self.hidden, float("-inf")), -1)
-        x = x + self.out((p @ v).transpose(1, 2).reshape(b, t, d))
+        if hasattr(F, "scaled_dot_product_attention"):  # PyTorch 2
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            scores = q @ k.transpose(-2, -1) * (1 / math.sqrt(d // self.heads))
+            y = F.softmax(scores.masked_fill(self.hidden, float("-inf")), -1) @ v
+        x = x + self.out(y.transpose(1, 2).reshape(b, t, d))
         return x + self.mlp_out(F.gelu(self.mlp_in(self.norm2(x)), approximate="tanh"))
 
 
