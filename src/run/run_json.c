@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -97,7 +98,7 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     string_field(&t, "version", rdk_version());
     string_field(&t, "build", rdk_build_id());
     string_field(&t, "compiler", rdk_compiler());
-    string_field(&t, "isa", rdk_isa());
+    string_field(&t, "isa", r->isa);
     string_field(&t, "precision", sizeof(rdk_real) == sizeof(float) ? "float32" : "float64");
     machine_fields(&t);
     string_field(&t, "data", rdk_task_summary(r->task));
@@ -178,5 +179,30 @@ bool rdk_run_json_agrees(const rdk_trainer *r)
             r->directory.path, was.data, is.data);
     rdk_text_free(&was);
     rdk_text_free(&is);
+    return ok;
+}
+
+/* Does this call's instruction set end the list? */
+static bool goes_on(const char *was)
+{
+    const char *last = strrchr(was, ','), *word = last ? last + 2 : was;
+    size_t n = strlen(rdk_isa());
+    return strncmp(word, rdk_isa(), n) == 0 && (word[n] == '\0' || word[n] == ' ');
+}
+
+bool rdk_run_json_isa(rdk_trainer *r)
+{
+    rdk_text was = {0};
+    bool found = false, ok = r->step == 0 || rdk_run_json_find(r, "isa", &was, &found, r->status);
+    if (!found || !was.data) {
+        snprintf(r->isa, sizeof r->isa, "%s", rdk_isa());
+    } else if (goes_on(was.data)) {
+        snprintf(r->isa, sizeof r->isa, "%s", was.data);
+    } else {
+        bool fits = was.size < sizeof r->isa / 2;
+        snprintf(r->isa, sizeof r->isa, "%s, %s from step %" PRIu64, fits ? was.data : "several",
+                 rdk_isa(), r->step);
+    }
+    rdk_text_free(&was);
     return ok;
 }

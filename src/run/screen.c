@@ -46,6 +46,9 @@ void rdk_screen_header(const rdk_trainer *r)
     if (r->step > 0) {
         fprintf(r->io->out, "%-*sat step %" PRIu64 " of %" PRIu64 "\n", LABEL, "resumed", r->step,
                 c->steps);
+        if (strchr(r->isa, ','))
+            line(r, "note", "instruction sets: the last bits are not those of an undisturbed run");
+        if (strchr(r->isa, ',')) line(r, "", r->isa);
         table_heading(r);
     }
     fflush(r->io->out);

@@ -157,10 +157,10 @@ static rdk_run_end loop(rdk_trainer *r, rdk_finals *f)
 static bool open_directory(rdk_trainer *r)
 {
     const rdk_config *c = &r->config;
-    if (!c->resume[0]) return rdk_rundir_create(&r->directory, c, r->status);
+    if (!c->resume[0]) return rdk_run_json_isa(r) && rdk_rundir_create(&r->directory, c, r->status);
     if (!rdk_rundir_open(&r->directory, c->resume, r->status)) return false;
     if (!rdk_checkpoint_load(r) || !rdk_best_load(r)) return false;
-    if (r->saved && !rdk_run_json_agrees(r)) return false;
+    if (!rdk_run_json_isa(r) || (r->saved && !rdk_run_json_agrees(r))) return false;
     if (!rdk_logs_check(r)) return false;
     return !c->stop_at || c->stop_at > r->step ||
            rdk_fail(r->status, RDK_EVALUE,

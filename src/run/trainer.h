@@ -41,6 +41,8 @@ typedef struct rdk_step_report {
     double score_absmax; /* over all layers and heads; NAN where not measured */
 } rdk_step_report;
 
+enum { RDK_ISA_TEXT = 128 };
+
 /* Where the seconds of this call go, to tell what measuring costs; see cost.c. */
 typedef struct rdk_cost {
     double plain, measured; /* in gradients, without and with statistics */
@@ -74,6 +76,7 @@ typedef struct rdk_trainer {
     uint64_t saved_step;   /* of which step, where there is */
     double started;        /* rdk_seconds at the start of this call */
     uint64_t started_step, started_tokens;
+    char isa[RDK_ISA_TEXT]; /* of all calls so far: "avx512, base from step 7" */
     rdk_cost cost;
     double progress_drawn; /* when the progress bar was drawn last */
 } rdk_trainer;
@@ -237,6 +240,9 @@ bool rdk_run_json_find(const rdk_trainer *r, const char *key, rdk_text *value, b
 /* May the run in the directory, whose configuration r has, be gone on with? Not where config.ini
  * was changed in what no checkpoint holds: what is recorded when. */
 bool rdk_run_json_agrees(const rdk_trainer *r);
+/* Fills r->isa: results depend on the instruction set in their last bits, and a run that goes on with
+ * another one has no equal. False: run.json is damaged (r->status). */
+bool rdk_run_json_isa(rdk_trainer *r);
 
 /* ---- checkpoint.c ---------------------------------------------------------------------------- */
 

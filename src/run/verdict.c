@@ -50,6 +50,7 @@ static void start_sentence(const rdk_trainer *r, const rdk_finals *f)
 {
     FILE *out = r->io->out;
     double e = f->attention_first.entropy_norm, theory = r->theory.entropy_norm;
+    if (!isfinite(e)) return; /* end_sentence says why */
     fprintf(out,
             "         Attention started %s: entropy/ln n %.3f (predicted %.3f%s), %.1f%% of rows "
             "above p = 0.99.\n",
@@ -64,6 +65,10 @@ static void end_sentence(const rdk_trainer *r, const rdk_finals *f)
 {
     FILE *out = r->io->out;
     double e = f->attention_last.entropy_norm;
+    if (!isfinite(e)) {
+        fprintf(out, "         No row of attention has two keys to choose from.\n");
+        return;
+    }
     fprintf(out, "         It ended %s: entropy/ln n %.3f, score std %.3g, largest |score| %.3g.",
             character(e), e, f->attention_last.score_std, f->attention_last.score_absmax);
     if (e < SHARP && f->held_out.accuracy >= SOLVED)
@@ -82,10 +87,15 @@ static void gradient_sentence(const rdk_trainer *r, const rdk_finals *f)
         fprintf(out, "         |gW_Q|/|gW_V| is undefined: a W_V got no gradient.\n");
         return;
     }
-    fprintf(out,
-            "         |gW_Q|/|gW_V| went from %.3g to %.3g (it carries the factor c); at the start "
-            "the top 5%% of rows held %.0f%% of the squared gradient at the scores.\n",
-            f->ratio_first, f->ratio_last, 100 * f->attention_first.ds_top5_share);
+    fprintf(out, "         |gW_Q|/|gW_V| went from %.3g to %.3g (it carries the factor c); ",
+            f->ratio_first, f->ratio_last);
+    if (isfinite(f->attention_first.ds_top5_share))
+        fprintf(out,
+                "at the start the top 5%% of rows held %.0f%% of the squared gradient at the "
+                "scores.\n",
+                100 * f->attention_first.ds_top5_share);
+    else
+        fprintf(out, "at the start no gradient reached the scores.\n");
 }
 
 static void next_commands(const rdk_trainer *r)

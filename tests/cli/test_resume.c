@@ -202,6 +202,25 @@ START_TEST(what_agrees_or_is_free_is_taken)
 }
 END_TEST
 
+/* Results depend on it in their last bits, so run.json names all that had a part. */
+START_TEST(another_instruction_set_is_named)
+{
+    char *dir = program_directory(), list[80];
+    setenv("RDK_ISA", "base", 1);
+    train(dir, TINY, WITH("--steps", "6", "--stop-at", "2", "--out", "run"), 0);
+    ck_assert(run_json_has(dir, "run", "\"isa\": \"base\","));
+    unsetenv("RDK_ISA");
+    train(dir, WITH("--resume", "run", "--stop-at", "4"), NULL, 0);
+    bool same = !strcmp(rdk_isa(), "base");
+    snprintf(list, sizeof list, "\"isa\": \"base%s%s%s\",", same ? "" : ", ", same ? "" : rdk_isa(),
+             same ? "" : " from step 2");
+    ck_assert(run_json_has(dir, "run", list));
+    train(dir, WITH("--resume", "run"), NULL, 0); /* the one that ends the list goes on */
+    ck_assert(run_json_has(dir, "run", list));
+    program_directory_remove(dir);
+}
+END_TEST
+
 RDK_TEST_MAIN("resume", {
     ADD(stop_and_resume_equal_an_undisturbed_run);
     ADD(momentum_resumes_too);
@@ -211,4 +230,5 @@ RDK_TEST_MAIN("resume", {
     ADD(a_run_that_lacks_only_its_last_word_gets_it);
     ADD(contradictions_are_refused_by_name);
     ADD(what_agrees_or_is_free_is_taken);
+    ADD(another_instruction_set_is_named);
 })
