@@ -5,6 +5,14 @@
 
 #include <rootdk/run.h>
 
+#define RDK_AUTO "auto" /* the word for "left to rule" */
+
+/* Neither a path nor a message holds one. */
+static inline bool rdk_is_control(char c)
+{
+    return (unsigned char)c < ' ' || c == 0x7f;
+}
+
 enum { RDK_MOST_NAMES = 64 };
 /* Those of a CHOICE or NAME; 0 for other types. */
 size_t rdk_option_names(const rdk_option *o, const char *names[RDK_MOST_NAMES]);

@@ -6,21 +6,14 @@
 
 #include "option_names.h"
 
-static const char by_rule[] = "auto";
-
 /* ---- words ----------------------------------------------------------------------------------- */
-
-static bool is_control(char c)
-{
-    return (unsigned char)c < ' ' || c == 0x7f;
-}
 
 char *rdk_quote(const char *word, char buf[RDK_QUOTE_TEXT])
 {
     enum { ROOM = RDK_QUOTE_TEXT - 6 }; /* two quotes, "...", NUL */
     size_t n = 0;
     buf[n++] = '\'';
-    for (; *word && n <= ROOM; word++) buf[n++] = is_control(*word) ? '?' : *word;
+    for (; *word && n <= ROOM; word++) buf[n++] = rdk_is_control(*word) ? '?' : *word;
     strcpy(buf + n, *word ? "...'" : "'");
     return buf;
 }
@@ -110,7 +103,7 @@ char *rdk_option_range(const rdk_option *o, char buf[RDK_RANGE_TEXT])
     }
     if (o->auto_rule) {
         append(buf, ", or ");
-        append(buf, by_rule);
+        append(buf, RDK_AUTO);
     }
     return buf;
 }

@@ -9,13 +9,6 @@
 
 #include "option_names.h"
 
-static const char by_rule[] = "auto";
-
-static bool is_control(char c)
-{
-    return (unsigned char)c < ' ' || c == 0x7f;
-}
-
 static bool refuse(const rdk_option *o, const char *value, rdk_status *s)
 {
     char range[RDK_RANGE_TEXT], quoted[RDK_QUOTE_TEXT];
@@ -136,7 +129,7 @@ static bool set_text(void *fields, const rdk_option *o, const char *value)
 {
     if (strlen(value) >= o->size) return false;
     for (const char *p = value; *p; p++) {
-        if (is_control(*p)) return false;
+        if (rdk_is_control(*p)) return false;
     }
     store_text(fields, o, value);
     return true;
@@ -217,7 +210,7 @@ static void set_auto(void *fields, const rdk_option *o)
 bool rdk_option_set(void *fields, const rdk_option *o, const char *value, rdk_status *s)
 {
     bool taken = false;
-    if (o->auto_rule && !strcmp(by_rule, value)) {
+    if (o->auto_rule && !strcmp(RDK_AUTO, value)) {
         set_auto(fields, o);
         return true;
     }
@@ -254,14 +247,14 @@ static void real_text(const void *fields, const rdk_option *o, rdk_text *out)
     double x;
     char number[RDK_NUMBER_TEXT];
     memcpy(&x, (const char *)fields + o->offset, sizeof x);
-    rdk_text_add(out, "%s", o->auto_rule && x == 0 ? by_rule : rdk_text_double(x, number));
+    rdk_text_add(out, "%s", o->auto_rule && x == 0 ? RDK_AUTO : rdk_text_double(x, number));
 }
 
 static void uint_text(const void *fields, const rdk_option *o, rdk_text *out)
 {
     uint64_t x = load_uint(fields, o);
     if (o->auto_rule && x == auto_uint(o)) {
-        rdk_text_add(out, "%s", by_rule);
+        rdk_text_add(out, "%s", RDK_AUTO);
     } else {
         rdk_text_add(out, "%llu", (unsigned long long)x);
     }
@@ -285,7 +278,7 @@ void rdk_option_text(const void *fields, const rdk_option *o, rdk_text *out)
         break;
     case RDK_OPT_CHOICE:
         memcpy(&choice, field, sizeof choice);
-        rdk_text_add(out, "%s", choice < 0 ? by_rule : o->choices[choice]);
+        rdk_text_add(out, "%s", choice < 0 ? RDK_AUTO : o->choices[choice]);
         break;
     case RDK_OPT_NAME:
     case RDK_OPT_TEXT:
