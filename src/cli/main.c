@@ -118,7 +118,9 @@ static int unknown_verb(const char *word)
     for (size_t i = 0; i < VERBS; i++) names[i] = verbs[i].name;
     const char *near = rdk_nearest(word, names, VERBS);
     rdk_quote(word, quoted);
-    if (near) {
+    if (rdk_option_find(word)) {
+        rdk_fail(&s, RDK_EVALUE, "unknown verb %s (did you mean --%s?)", quoted, word);
+    } else if (near) {
         rdk_fail(&s, RDK_EVALUE, "unknown verb %s (did you mean %s?)", quoted, near);
     } else {
         rdk_fail(&s, RDK_EVALUE, "unknown verb %s (options begin with --; --help lists all)",

@@ -15,8 +15,18 @@
 static const double SOLVED = 0.99, NEAR_CHANCE = 0.10;
 /* entropy / ln n above which attention is called practically uniform, below which sharp */
 static const double UNIFORM = 0.98, SHARP = 0.30;
+/* steps before which nothing is said of what did not happen; the held-out loss over its lowest that
+ * is called a rise */
+static const uint64_t LONG_ENOUGH = 100;
+static const double ROSE = 1.2;
 /* how far a measured start may be from its prediction and still be called "as predicted" */
 static const double AS_PREDICTED = 0.03;
+
+static bool stayed_near_chance(const rdk_trainer *r, const rdk_finals *f)
+{
+    double chance = rdk_task_chance_accuracy(r->task);
+    return isfinite(chance) && f->held_out.accuracy < chance + NEAR_CHANCE * (1 - chance);
+}
 
 static void task_sentence(const rdk_trainer *r, const rdk_finals *f)
 {
@@ -26,19 +36,22 @@ static void task_sentence(const rdk_trainer *r, const rdk_finals *f)
     fprintf(out, "verdict  ");
     if (!(floor > 0) && accuracy >= SOLVED)
         fprintf(out, "solved: %.2f%% of held-out targets right", 100 * accuracy);
-    else if (!(floor > 0) && isfinite(chance) && accuracy < chance + NEAR_CHANCE * (1 - chance))
-        fprintf(out, "not learned: %.2f%% of held-out targets right, chance is %.1f%%",
-                100 * accuracy, 100 * chance);
+    else if (!(floor > 0) && stayed_near_chance(r, f))
+        fprintf(out, "not learned%s: %.2f%% of held-out targets right, a guess has %.1f%%",
+                r->step < LONG_ENOUGH ? " so far" : "", 100 * accuracy, 100 * chance);
     else
-        fprintf(out, "held-out loss %.4f, %.2f%% of targets right", f->held_out.loss,
-                100 * accuracy);
+        fprintf(out, "%.2f%% of held-out targets right", 100 * accuracy);
     if (rdk_task_whole_sequences(r->task))
         fprintf(out, " (%.2f%% of sequences whole)", 100 * f->held_out.sequence_accuracy);
-    if (floor > 0) fprintf(out, "; no model can get below %.4f on average", floor);
-    fprintf(out, ", after %" PRIu64 " steps.\n", r->step);
-    if (r->best_step != r->step)
-        fprintf(out, "         The lowest held-out loss was %.4f at step %" PRIu64 ".\n",
-                r->best_loss, r->best_step);
+    fprintf(out, ", loss %.4f", f->held_out.loss);
+    if (floor > 0) fprintf(out, " (no model can get below %.4f on average)", floor);
+    fprintf(out, ", after %" PRIu64 " step%s.\n", r->step, r->step == 1 ? "" : "s");
+    if (r->best_step == r->step) return;
+    fprintf(out, "         The lowest held-out loss was %.4f at step %" PRIu64 "%s.\n",
+            r->best_loss, r->best_step,
+            f->held_out.loss > ROSE * r->best_loss && !(floor > 0) && accuracy < SOLVED
+                ? "; it rose since (try a smaller --lr, or more --warmup)"
+                : "");
 }
 
 static const char *character(double entropy_norm)
@@ -57,7 +70,7 @@ static void start_sentence(const rdk_trainer *r, const rdk_finals *f)
             character(e), e, theory,
             fabs(e - theory) <= AS_PREDICTED
                 ? ""
-                : "; the prediction assumes independent inputs of unit size",
+                : "; the prediction assumes independent inputs of unit size, and wide heads",
             100 * f->attention_first.sat99);
 }
 
@@ -74,8 +87,9 @@ static void end_sentence(const rdk_trainer *r, const rdk_finals *f)
     if (e < SHARP && f->held_out.accuracy >= SOLVED)
         fprintf(out, " Sharp and right: low entropy late is no failure.");
     if (e < SHARP && f->have_first && f->attention_first.entropy_norm < SHARP &&
-        f->held_out.accuracy < SOLVED)
-        fprintf(out, " Sharp from the start and not solved: the picture of saturation.");
+        !(rdk_task_floor_loss(r->task) > 0) && stayed_near_chance(r, f) && r->step >= LONG_ENOUGH)
+        fprintf(out,
+                " Sharp from the start and near chance at the end: the picture of saturation.");
     fputc('\n', out);
 }
 
@@ -87,15 +101,18 @@ static void gradient_sentence(const rdk_trainer *r, const rdk_finals *f)
         fprintf(out, "         |gW_Q|/|gW_V| is undefined: a W_V got no gradient.\n");
         return;
     }
-    fprintf(out, "         |gW_Q|/|gW_V| went from %.3g to %.3g (it carries the factor c); ",
-            f->ratio_first, f->ratio_last);
+    double c = rdk_model_score_scale(r->model);
+    fprintf(out,
+            "         |gW_Q|/|gW_V| went from %.3g to %.3g; without the factor c that it carries, "
+            "from %.3g to %.3g.\n         ",
+            f->ratio_first, f->ratio_last, f->ratio_first / c, f->ratio_last / c);
     if (isfinite(f->attention_first.ds_top5_share))
         fprintf(out,
-                "at the start the top 5%% of rows held %.0f%% of the squared gradient at the "
+                "At the start the top 5%% of rows held %.0f%% of the squared gradient at the "
                 "scores.\n",
                 100 * f->attention_first.ds_top5_share);
     else
-        fprintf(out, "at the start no gradient reached the scores.\n");
+        fprintf(out, "At the start no gradient reached the scores.\n");
 }
 
 static void next_commands(const rdk_trainer *r)
@@ -140,7 +157,10 @@ void rdk_verdict(const rdk_trainer *r, const rdk_finals *f)
     if (f->have_first) start_sentence(r, f);
     end_sentence(r, f);
     gradient_sentence(r, f);
-    if (!r->config.quiet) next_commands(r);
+    if (r->config.quiet)
+        fprintf(r->io->out, "run      %s\n", r->directory.path);
+    else
+        next_commands(r);
     fflush(r->io->out);
     if (!r->config.quiet) cost_line(r);
 }

@@ -27,7 +27,7 @@ void rdk_words_task(rdk_text *t, const rdk_trainer *r)
     double chance = rdk_task_chance_accuracy(r->task), loss = rdk_task_chance_loss(r->task);
     rdk_text_add(t, "%s; T = %zu tokens, V = %zu", rdk_task_summary(r->task),
                  rdk_task_tokens(r->task), rdk_task_vocab(r->task));
-    if (isfinite(loss)) rdk_text_add(t, "; knowing nothing: loss %.3f", loss);
+    if (isfinite(loss)) rdk_text_add(t, "; a guess among the possible answers: loss %.3f", loss);
     if (isfinite(chance)) rdk_text_add(t, ", accuracy %.1f%%", 100 * chance);
 }
 

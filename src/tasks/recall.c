@@ -34,10 +34,9 @@ static bool open(rdk_task *task, const rdk_task_config *c, rdk_status *s)
                         "--seq-len %zu asks for %zu different keys, --vocab %zu has %zu (raise "
                         "--vocab to %zu, or lower --seq-len)",
                         pairs, pairs, task->vocab, keys(task), 2 * pairs);
-    /* Who knows the form answers any value: ln K. Who knows which values are in view, but not whose
-     * they are, is right once in `pairs`: with 8 pairs 12.5 %, the line between the two. */
-    rdk_task_set_chance(task, keys(task));
-    task->chance_accuracy = 1.0 / (double)pairs;
+    /* Who knows which values are in view, but not whose they are, is right once in `pairs`. (Any
+     * value at all would be a loss of ln K; to leave that out is learned before any looking up.) */
+    rdk_task_set_chance(task, pairs);
     rdk_text_add(&task->summary,
                  "recall: %zu pairs of %zu keys and %zu values, drawn without end; one sequence "
                  "in %d is held out for evaluation",
