@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "theory.h"
+#include "cli.h"
 
 static int run_help(int argc, char **argv);
 static int run_version(int argc, char **argv);

@@ -42,7 +42,5 @@ rdk_tally rdk_tally_begin(size_t longest);
 void rdk_tally_add(rdk_tally *t, size_t n, double variance, const rdk_row_figures *f);
 /* Each sum over its own number of rows; NAN where none counts. */
 void rdk_tally_means(const rdk_tally *t, double mean[RDK_MEANS]);
-/* The same under their names, roots taken. */
-rdk_theory rdk_means_named(const double mean[RDK_MEANS]);
 
 #endif

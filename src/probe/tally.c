@@ -58,17 +58,3 @@ void rdk_tally_means(const rdk_tally *t, double mean[RDK_MEANS])
         mean[m] = n ? t->sum[m] / (double)n : NAN;
     }
 }
-
-rdk_theory rdk_means_named(const double mean[RDK_MEANS])
-{
-    return (rdk_theory){
-        .score_std = sqrt(mean[RDK_MEAN_VARIANCE]),
-        .entropy = mean[RDK_MEAN_ENTROPY],
-        .entropy_norm = mean[RDK_MEAN_ENTROPY_NORM],
-        .p_max = mean[RDK_MEAN_P_MAX],
-        .sat90 = mean[RDK_MEAN_SAT90],
-        .sat99 = mean[RDK_MEAN_SAT99],
-        .jacobian_trace = mean[RDK_MEAN_TRACE],
-        .jacobian_frob = sqrt(mean[RDK_MEAN_FROB2]),
-    };
-}
