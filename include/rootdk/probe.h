@@ -154,9 +154,12 @@ bool rdk_theory_dot(const rdk_dot_scale *scales, size_t n_scales, size_t d_k, si
  * the two largest: 0.5642 (2), 1.4236 (8), 2.3437 (64). By quadrature, 1e-9. */
 double rdk_theory_gap_density(size_t n);
 /* E[H] and E[tr J] of a row of n iid N(0, sigma2) scores, by quadrature and without a random
- * number: E[ln Z] = int (exp(-e^u) - phi(u)^n) du,   E[sum p^2] = n int psi(u) phi(u)^(n-1) du,
- *     phi(u) = E exp(-e^(u+s)),   psi(u) = E[e^(2(u+s)) exp(-e^(u+s))],
- *     E[H] = E[ln Z] - sigma2 E[tr J]   (Stein). */
+ * number:
+ *     phi(u) = E exp(-e^(u+s)),   psi(u) = E[e^(2(u+s)) exp(-e^(u+s))]
+ *     E[ln Z] = int (exp(-e^u) - phi(u)^n) du
+ *     E[sum p^2] = n int psi(u) phi(u)^(n-1) du
+ *     E[H] = E[ln Z] - sigma2 E[tr J]   (Stein)
+ * To 2e-6; NAN where sigma2 is NAN or negative. */
 typedef struct rdk_expectation {
     double entropy, trace;
 } rdk_expectation;

@@ -160,8 +160,8 @@ static void hold_standard_descriptors(void)
 int main(int argc, char **argv)
 {
     hold_standard_descriptors();
-    signal(SIGXFSZ,
-           SIG_IGN); /* a file at its size limit is then an error of write, with its name */
+    /* A file at its size limit is then an error of write, with its name. */
+    signal(SIGXFSZ, SIG_IGN);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* a killed run loses one line at most */
     if (argc > 0 && argv[0]) program = argv[0];
     find_command(argc > 0 ? argv[0] : NULL);

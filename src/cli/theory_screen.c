@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * theory: the screen: scores of q and k, the softmax over them, and the order of all tables, each
- * with what its columns mean. Invariant: at most 100 columns (tests/cli/test_theory.c). Read next:
- * theory_tables.c. */
+ * with what its columns mean.
+ * Invariant: at most 100 columns (tests/cli/test_theory.c).
+ * Read next: theory_tables.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

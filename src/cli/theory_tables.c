@@ -61,8 +61,7 @@ void rdk_theory_heading(FILE *out, const char *first)
             "sat99", "tr J", "median", "|J|_F");
 }
 
-/* ---- 3. scores alone, and under a causal mask -------------------------------------------------
- */
+/* ---- 3. scores alone, and under a causal mask ------------------------------------------------ */
 
 void rdk_theory_scores_alone(FILE *out, const rdk_theory_scores *t)
 {

@@ -7,8 +7,7 @@
 
 #include "theory.h"
 
-/* ---- the checks -------------------------------------------------------------------------------
- */
+/* ---- the checks ------------------------------------------------------------------------------ */
 
 static const char *const check_names[RDK_AGAINSTS] = {
     [RDK_AGAINST_FORMULA] = "variance of the scores: c^2 d_k and its like",

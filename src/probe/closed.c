@@ -2,7 +2,8 @@
  * Closed forms for a row of n iid N(0, sigma2) scores, each with the range where it holds.
  *
  * Invariant: no form is used where its range ends; tests/double/test_theory_closed.c holds all of
- * them to their stated error over the whole of it. Read next: reference.c. */
+ * them to their stated error over the whole of it.
+ * Read next: reference.c. */
 #include <math.h>
 
 #include <rootdk/probe.h>

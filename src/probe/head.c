@@ -2,7 +2,8 @@
  * The figures of one head: averages and quantiles over the rows (b, i) of its [B, T] queries.
  *
  * Invariant: sums run in double and in index order, so the figures are a function of the rows
- * alone. Definitions: docs/metrics.md. Read next: quantile.c, theory.c. */
+ * alone. Definitions: docs/metrics.md.
+ * Read next: quantile.c, theory.c. */
 #include "dot.h"
 #include "quantile.h"
 #include "row.h"

@@ -3,7 +3,8 @@
  * averages over rows: the same for rows that were measured and for rows that theory draws.
  *
  * Invariant: the largest element is kept out of every sum, so that 1 - p_max keeps its digits where
- * p_max has rounded to 1. Read next: row.c, tally.c. */
+ * p_max has rounded to 1.
+ * Read next: row.c, tally.c. */
 #ifndef RDK_PROBE_ROW_H
 #define RDK_PROBE_ROW_H
 

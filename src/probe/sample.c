@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Rows that grow, and averages over samples of them.
- * Invariant and contracts: sample.h. Read next: theory.c, dot.c. */
+ * Invariant and contracts: sample.h.
+ * Read next: theory.c, dot.c. */
 #include "sample.h"
 
 #include <base/parallel.h>

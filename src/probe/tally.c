@@ -2,7 +2,8 @@
  * Averages over rows: which row counts for which figure.
  *
  * Invariant: this is the only place that knows, so a measured column and the theory beside it
- * average over the same rows. Sums run in double, in the order of the calls. Read next: head.c. */
+ * average over the same rows. Sums run in double, in the order of the calls.
+ * Read next: head.c. */
 #include "row.h"
 
 #include <math.h>

@@ -4,7 +4,8 @@
  *
  * One sample is one sequence. Its scores arrive one by one and the running sums give the figures of
  * every prefix on the way, that is of every causal row.
- * Invariant: sample r is a pure function of (seed, length, r). Read next: exact.c, dot.c. */
+ * Invariant: sample r is a pure function of (seed, length, r).
+ * Read next: exact.c, dot.c. */
 #include "sample.h"
 
 #include <math.h>

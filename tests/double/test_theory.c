@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What theory predicts, against the tables of a Monte Carlo with other random numbers; the rules
- * for which rows count, and the sampler against single rows. Read next: test_theory_exact.c. */
+ * for which rows count, and the sampler against single rows.
+ * Read next: test_theory_exact.c. */
 #include <harness.h>
 #include <rootdk/probe.h>
 
