@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The variance argument as a whole: the Monte Carlo, point by point, and the slopes of what it
- * gave.
+ * The variance argument as a whole: its Monte Carlo, point by point, and the slopes in d_k.
  *
- * Invariant: what is drawn depends on the plan alone, and each point on its own d_k, keys and
- * samples, not on which others are asked for with it (but for how many, where samples go by rule).
+ * Invariant: a point depends on its d_k and keys, on the seed and on how many samples it has, never
+ * on which others are asked for with it.
  * Read next: findings.c. */
 #include <math.h>
 #include <string.h>
@@ -111,9 +110,24 @@ static bool measure_scores(rdk_theory_scores *t, const rdk_theory_plan *plan, ui
     return true;
 }
 
+static bool is_in_range(const rdk_theory_plan *plan, rdk_status *s)
+{
+    enum { MOST_WIDE = 65536 };
+    for (size_t j = 0; j < plan->n_d_k; j++)
+        if (plan->d_k[j] < 1 || plan->d_k[j] > MOST_WIDE)
+            return rdk_fail(s, RDK_EVALUE, "theory of d_k = %llu (1 to %d)",
+                            (unsigned long long)plan->d_k[j], MOST_WIDE);
+    for (size_t i = 0; i < plan->n_keys; i++)
+        if (plan->keys[i] < 2 || plan->keys[i] > MOST_WIDE)
+            return rdk_fail(s, RDK_EVALUE, "theory of %llu keys (2 to %d)",
+                            (unsigned long long)plan->keys[i], MOST_WIDE);
+    return true;
+}
+
 bool rdk_theory_measure(rdk_theory_results *r, const rdk_theory_plan *plan, rdk_status *s)
 {
     memset(r, 0, sizeof *r);
+    if (!is_in_range(plan, s)) return false;
     r->plan = *plan;
     r->point = rdk_alloc(plan->n_keys * plan->n_d_k, sizeof *r->point, s);
     r->scores = rdk_alloc(plan->n_keys, sizeof *r->scores, s);

@@ -26,6 +26,21 @@ START_TEST(a_wrong_figure_is_off)
 }
 END_TEST
 
+START_TEST(what_is_out_of_range)
+{
+    static const uint64_t none[] = {0}, one[] = {1};
+    rdk_theory_plan plans[] = {{none, lengths, 1, 1, .samples = 9}, {widths, one, 1, 1}};
+    static const char *const says[] = {"d_k = 0", "1 keys"};
+    for (int i = 0; i < 2; i++) {
+        rdk_theory_results r;
+        rdk_status s = {0};
+        ck_assert(!rdk_theory_measure(&r, &plans[i], &s) && s.code == RDK_EVALUE);
+        ck_assert(strstr(s.message, says[i]) != NULL);
+        rdk_theory_free(&r);
+    }
+}
+END_TEST
+
 /* A header, then a line for each finding. */
 START_TEST(csv_has_all_of_them)
 {
@@ -46,5 +61,6 @@ END_TEST
 
 RDK_TEST_MAIN("findings", {
     ADD(a_wrong_figure_is_off);
+    ADD(what_is_out_of_range);
     ADD(csv_has_all_of_them);
 })
