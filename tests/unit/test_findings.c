@@ -29,7 +29,8 @@ END_TEST
 START_TEST(what_is_out_of_range)
 {
     static const uint64_t none[] = {0}, one[] = {1};
-    rdk_theory_plan plans[] = {{none, lengths, 1, 1, .samples = 9}, {widths, one, 1, 1}};
+    rdk_theory_plan plans[] = {{none, lengths, 1, 1, .samples = 9},
+                               {widths, one, 1, 1, .samples = 9}};
     static const char *const says[] = {"d_k = 0", "1 keys"};
     for (int i = 0; i < 2; i++) {
         rdk_theory_results r;
