@@ -3,8 +3,7 @@
  *
  *     gemm THREADS [ROUNDS]      CSV lines: form, m, n, k, GFLOP/s in the best round
  *
- * The last line is the geometric mean. Each result is compared with a sum in double at some places.
- */
+ * The last line is the geometric mean. Results are compared with sums in double at some places. */
 #include "bench.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The tape alone: a network of one hidden layer learns sin(x) by gradient descent. No model, no
  * optimizer, no files: tensors of your own, ops, backward, an update written by hand.
- * Read beside it: docs/embedding.md. Read next: embed_model.c. */
+ * Read beside it: docs/embedding.md.
+ * Read next: embed_model.c. */
 #include <math.h>
 #include <stdio.h>
 

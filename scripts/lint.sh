@@ -112,6 +112,18 @@ lengths() {
         }'
 }
 
+# A banner is one line of 100 columns, with an empty line above it.
+banners() {
+    # shellcheck disable=SC2016 # an awk program
+    c_files | xargs awk '
+        FNR == 1 { above = "" }
+        /^\/\* ---- / {
+            if ($0 !~ /\*\/$/) print FILENAME ":" FNR ": a banner that ends on another line: dashes too many"
+            if (above != "") print FILENAME ":" FNR ": no empty line above the banner"
+        }
+        { above = $0 }'
+}
+
 layout() {
     for f in $(c_files); do
         clang-format "$f" | cmp -s - "$f" || echo "$f is not laid out as .clang-format says"
@@ -164,7 +176,7 @@ refuse() {
 forbidden_calls() {
     refuse "$(echo "$ROOMS" | sed 's/^base //')" "memory comes from src/base (rdk_alloc)" \
         malloc calloc realloc free aligned_alloc posix_memalign strdup strndup asprintf getline
-    refuse "$(rooms_up_to run)" "only src/run and src/cli print" \
+    refuse "$(rooms_up_to run)" "only src/run and the rooms above it print" \
         stdout stderr printf puts putchar putc fputs vprintf perror
     # a child of src/ablate that could not become the program ends by _exit
     refuse "$(rooms_up_to ablate)" "only src/cli ends the process" _exit
@@ -223,6 +235,7 @@ check "no pragma outside src/base/parallel.h" prints_nothing pragmas
 check "no fast-math flags" prints_nothing fast_math
 check "every file begins with its licence" prints_nothing first_lines
 check "functions and files are short" prints_nothing lengths
+check "banners are one line" prints_nothing banners
 check "every op is in src/ops/table.c" prints_nothing ops_are_listed
 # shellcheck disable=SC2046 # a word each
 if have shellcheck shellcheck; then check "shellcheck" shellcheck $(shell_files); fi

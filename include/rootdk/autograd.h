@@ -113,8 +113,7 @@ rdk_tensor *rdk_tape_tensor(rdk_tape *t, int n_dims, const size_t *dim);
 rdk_tensor *rdk_tape_leaf(rdk_tape *t, int n_dims, const size_t *dim, const rdk_real *values,
                           bool needs_grad);
 
-/* ---- where the time goes -----------------------------------------------------------------------
- */
+/* ---- where the time goes --------------------------------------------------------------------- */
 
 typedef struct rdk_op_time {
     const rdk_op *op;

@@ -180,8 +180,7 @@ void rdk_text_bytes(rdk_text *t, const void *bytes, size_t n);
 void rdk_text_json(rdk_text *t, const char *string); /* quoted and escaped, strict JSON */
 /* A path as one word of a POSIX shell, quoted where that is needed; never taken for an option. */
 void rdk_text_shell(rdk_text *t, const char *path);
-/* One field of a CSV file as RFC 4180 has it: quoted where it holds a comma, a quote or a line end.
- */
+/* One field of CSV as RFC 4180 has it: quoted where it holds a comma, a quote or a line end. */
 void rdk_text_csv(rdk_text *t, const char *field);
 bool rdk_text_ok(const rdk_text *t, rdk_status *s);
 void rdk_text_free(rdk_text *t);

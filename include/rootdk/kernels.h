@@ -2,7 +2,8 @@
  * What the numeric kernels show to users: the statistics of one attention row.
  *
  * Invariant: sums only, so a row costs nothing to keep and every figure follows from it later
- * (probe.h). Read next: autograd.h. */
+ * (probe.h).
+ * Read next: autograd.h. */
 #ifndef ROOTDK_KERNELS_H
 #define ROOTDK_KERNELS_H
 

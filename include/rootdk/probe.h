@@ -57,8 +57,7 @@ rdk_head_figures rdk_head_measure(const rdk_attention_row *rows, size_t batch, s
 
 /* ---- pairs of one head ----------------------------------------------------------------------- */
 
-/* Queries and keys of one head, as they are multiplied (normalised and turned), and who sees whom.
- */
+/* Queries and keys of one head, as they are multiplied (normalised, turned); who sees whom. */
 typedef struct rdk_head_view {
     const rdk_real *q, *k;         /* [B, T, H d_k] */
     size_t batch, len, heads, d_k; /* B, T, H */
@@ -85,16 +84,14 @@ size_t rdk_head_weights(const rdk_head_view *v, size_t b, size_t i, double *p);
  * c->qk_norm as resolved. */
 double rdk_theory_score_variance(const rdk_model_config *c);
 
+/* Averages over the rows of one sequence. */
 typedef struct rdk_theory {
-    double score_std, entropy, entropy_norm, p_max, sat90, sat99, jacobian_trace, jacobian_frob;
+    double score_std, entropy, entropy_norm, jacobian_trace;
 } rdk_theory;
-/* Means over rows of n iid N(0, sigma2) scores (n >= 1), by Monte Carlo with `samples` rows from
- * (seed, RDK_FOR_THEORY), by the rules of rdk_head_figures. se: standard errors of the same
- * figures, or NULL. */
-rdk_theory rdk_theory_rows(size_t n, double sigma2, size_t samples, uint64_t seed, rdk_theory *se);
-/* The same averaged over the rows of sequences of `len` tokens, causal (row i sees i + 1 keys) or
- * not, by the rules of rdk_head_figures. Deterministic. Standard error of entropy_norm at most
- * 0.0028; score_std is exact. Costs 20 to 30 ms of one core up to len 256, 100 ms at 1024. */
+/* For scores that are iid N(0, sigma2), over the rows of sequences of `len` tokens, causal (row i
+ * sees i + 1 keys) or not, by the rules of rdk_head_figures: exact, without a random number, to
+ * 2e-6 (entropy_norm 1e-6). NAN where no row counts, or sigma2 is NAN or negative. Costs 1 to 3 ms
+ * up to len 4096. */
 rdk_theory rdk_theory_sequence(size_t len, bool causal, double sigma2);
 
 /* ---- the variance argument, measured --------------------------------------------------------- */
@@ -117,8 +114,8 @@ typedef struct rdk_row_estimates {
     size_t samples;
 } rdk_row_estimates;
 
-/* Rows (or causal sequences) of n iid N(0, sigma2) scores, from (seed, RDK_FOR_THEORY); the numbers
- * of rdk_theory_rows. n, samples >= 1. Fails only for want of memory, 8 bytes a sample. */
+/* Rows (or causal sequences) of n iid N(0, sigma2) scores, from (seed, RDK_FOR_THEORY).
+ * n, samples >= 1. Fails only for want of memory, 8 bytes a sample. */
 bool rdk_theory_gaussian(size_t n, bool causal, double sigma2, size_t samples, uint64_t seed,
                          rdk_row_estimates *e, rdk_status *s);
 
@@ -139,9 +136,10 @@ double rdk_dot_variance(const rdk_dot_scale *s, size_t d_k);
 /* The standard error of such a row variance (over n - 1, n >= 2) averaged over `samples` queries,
  * exactly. That of a sample is, with v the variance and k the kurtosis of its scores,
  *     2 c^4 d_k (1 + (d_k + 2) / (n - 1))    no norm: given q the scores are N(0, c^2 |q|^2)
- *     v^2 (k - (n - 3) / (n - 1)) / n        after a norm: a cosine in D dimensions, k = 3 D / (D +
- * 2) with D = d_k, or d_k - 1 for layer. Better than the measured one for a check: with few samples
- * of a skew distribution a low mean has a low measured error as well. */
+ *     v^2 (k - (n - 3) / (n - 1)) / n        after a norm: a cosine in D dimensions,
+ *                                            k = 3 D / (D + 2), D = d_k, or d_k - 1 for layer.
+ * Better than the measured one for a check: with few samples of a skew distribution a low mean has
+ * a low measured error as well. */
 double rdk_dot_variance_error(const rdk_dot_scale *s, size_t d_k, size_t n, size_t samples);
 /* Draws q and n keys of d_k iid N(0, 1) entries `samples` times and scores the same vectors in
  * every way: e [n_scales], n_scales <= 31; before: q.k itself. A row's sigma2 is c^2 |q|^2 in the
@@ -157,15 +155,16 @@ bool rdk_theory_dot(const rdk_dot_scale *scales, size_t n_scales, size_t d_k, si
  * the two largest: 0.5642 (2), 1.4236 (8), 2.3437 (64). By quadrature, 1e-9. */
 double rdk_theory_gap_density(size_t n);
 /* E[H] and E[tr J] of a row of n iid N(0, sigma2) scores, by quadrature and without a random
- * number: E[ln Z] = int (exp(-e^u) - phi(u)^n) du,   E[sum p^2] = n int psi(u) phi(u)^(n-1) du,
- *     phi(u) = E exp(-e^(u+s)),   psi(u) = E[e^(2(u+s)) exp(-e^(u+s))],
- *     E[H] = E[ln Z] - sigma2 E[tr J]   (Stein). */
+ * number:
+ *     phi(u) = E exp(-e^(u+s)),   psi(u) = E[e^(2(u+s)) exp(-e^(u+s))]
+ *     E[ln Z] = int (exp(-e^u) - phi(u)^n) du
+ *     E[sum p^2] = n int psi(u) phi(u)^(n-1) du
+ *     E[H] = E[ln Z] - sigma2 E[tr J]   (Stein)
+ * To 2e-6; NAN where sigma2 is NAN or negative. */
 typedef struct rdk_expectation {
     double entropy, trace;
 } rdk_expectation;
 rdk_expectation rdk_theory_exact(size_t n, double sigma2);
-/* E[||J||_F^2] = g_n / (3 sigma), for large sigma: 2 % from sigma2 = 65536 on, 14 % off at 256. */
-double rdk_theory_frob2_large(size_t n, double sigma2);
 
 /* An approximation of E[H] (nats) and E[tr J], each with its range; in it the relative error
  * against the exact value is at most `error`. "small" keeps that even for ln n - E[H], which is
@@ -200,6 +199,118 @@ const rdk_reference *rdk_reference_causal(size_t n, double sigma2);
 /* 64 keys, q and k ~ N(0, I): d_k = 4, 16, 64, 256; scale: "none", "sqrt", "dk", "rms", "l2".
  * entropy_norm, trace and p_max. */
 const rdk_reference *rdk_reference_dot(size_t d_k, size_t n, const char *scale);
+
+/* ---- the variance argument, checked ---------------------------------------------------------- */
+
+/* What is to be measured: every d_k with every number of keys. */
+typedef struct rdk_theory_plan {
+    const uint64_t *d_k, *keys; /* [n_d_k] 1 .. 65536, [n_keys] 2 .. 65536; borrowed */
+    size_t n_d_k, n_keys;
+    uint64_t samples; /* 0: by rule, a few seconds in all */
+    uint64_t d_model; /* 0: 4 d_k */
+    uint64_t seed;
+} rdk_theory_plan;
+
+enum { RDK_WAYS = 24, RDK_SIGMAS = 6 };
+extern const double rdk_theory_sigma2[RDK_SIGMAS]; /* 1/64, 1/16, 1, 16, 64, 256 */
+
+/* A way to score: the policies of src/nn/scaling.c, then two more kinds of QK-norm. */
+typedef struct rdk_way {
+    const char *name, *formula;
+    rdk_dot_scale scale;
+    double variance; /* of the scores, by formula */
+} rdk_way;
+
+/* q and k drawn, at one d_k and one number of keys. */
+typedef struct rdk_theory_point {
+    size_t d_k, keys, d_model, n_ways;
+    rdk_way way[RDK_WAYS];
+    rdk_row_estimates before, e[RDK_WAYS]; /* before: of q.k itself */
+} rdk_theory_point;
+
+/* Scores drawn, for one number of keys, at each of rdk_theory_sigma2. */
+typedef struct rdk_theory_scores {
+    size_t keys;
+    rdk_row_estimates row[RDK_SIGMAS], causal[RDK_SIGMAS];
+    rdk_expectation exact[RDK_SIGMAS];
+} rdk_theory_scores;
+
+typedef struct rdk_findings rdk_findings;
+
+typedef struct rdk_theory_results {
+    rdk_theory_plan plan;
+    rdk_theory_point *point;   /* [n_keys][n_d_k] */
+    rdk_theory_scores *scores; /* [n_keys] */
+    rdk_findings *findings;    /* NULL before rdk_theory_find */
+} rdk_theory_results;
+
+/* Intended use: rdk_theory_measure, rdk_theory_find, read findings, rdk_theory_free (whether they
+ * failed or not; plan->d_k and plan->keys must live as long). Refused: a d_k or a number of keys
+ * out of its range (RDK_EVALUE); beside that both fail only for want of memory. */
+bool rdk_theory_measure(rdk_theory_results *r, const rdk_theory_plan *plan, rdk_status *s);
+bool rdk_theory_find(rdk_theory_results *r, rdk_status *s);
+void rdk_theory_free(rdk_theory_results *r);
+/* How many random numbers rdk_theory_measure will draw. */
+double rdk_theory_cost(const rdk_theory_plan *plan);
+
+const rdk_theory_point *rdk_theory_at(const rdk_theory_results *r, size_t keys, size_t d_k);
+/* Var(s) of a way as measured, with the error that it should have (rdk_dot_variance_error). */
+rdk_estimate rdk_theory_variance(const rdk_theory_point *p, size_t way);
+
+/* ln Var(s) against ln d_k: weighted least squares. */
+typedef struct rdk_slope {
+    rdk_estimate measured;
+    double formula; /* of the formula's values at the same d_k and weights; NAN: no slope */
+} rdk_slope;
+/* Of a way, over the points with the keys-th number of keys from d_k = 32 on, or all of them where
+ * fewer than 3 are that wide. NAN with fewer than 3. */
+rdk_slope rdk_theory_slope(const rdk_theory_results *r, size_t keys, size_t way);
+
+/* What a figure is held against. The order is that of the list of checks. */
+typedef enum rdk_against {
+    RDK_AGAINST_NOTHING,
+    RDK_AGAINST_FORMULA,   /* Var(s) = c^2 d_k and its like */
+    RDK_AGAINST_SLOPE,     /* its slope in d_k */
+    RDK_AGAINST_STEIN,     /* sigma2 tr J = sum p s */
+    RDK_AGAINST_EXACT,     /* quadrature */
+    RDK_AGAINST_REFERENCE, /* another program's Monte Carlo */
+    RDK_AGAINST_CLOSED,    /* a closed form, where it holds, against quadrature */
+    RDK_AGAINST_HAND,      /* the hand table */
+    RDK_AGAINSTS,
+} rdk_against;
+
+typedef struct rdk_finding {
+    const char *table; /* "dot", "rows", "causal", "closed", "hand", "slope" */
+    size_t d_k, keys;  /* 0: no such thing */
+    const char *scale; /* or the name of a closed form; "" */
+    double sigma2;     /* NAN: no such thing */
+    const char *figure;
+    rdk_estimate e; /* se NAN: no random number in it */
+    rdk_against against;
+    double expected;
+    double z; /* distance in standard errors; without one, in units of what is allowed */
+} rdk_finding;
+
+struct rdk_findings {
+    rdk_finding *at;
+    size_t n, room, n_z; /* n_z: those that have a standard error */
+    double bound;        /* on |z|: luck passes it in one run of a thousand */
+};
+
+/* The hand table: two keys with scores +x and -x. */
+typedef struct rdk_hand_row {
+    double x, p2, product, trace, entropy, theta; /* to 10 digits */
+} rdk_hand_row;
+enum { RDK_HAND_ROWS = 3 };
+extern const rdk_hand_row rdk_hand_table[RDK_HAND_ROWS];
+rdk_hand_row rdk_hand_measure(double x);
+
+/* Is it further off than luck explains, or than is allowed? NAN is off. */
+bool rdk_finding_is_off(const rdk_findings *f, const rdk_finding *one);
+size_t rdk_findings_off(const rdk_findings *f); /* how many are */
+/* All findings as CSV, a header first; columns: docs/theory.md. */
+void rdk_theory_csv(rdk_text *out, const rdk_findings *f);
+
 /* ---- several runs ---------------------------------------------------------------------------- */
 
 /* Mean of n values and half the width of its 95 % t-interval (mean +- half covers the expected

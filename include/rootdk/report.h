@@ -15,11 +15,10 @@
 typedef struct rdk_table {
     char *path, *text;
     size_t rows, columns;
-    char **names;    /* [columns] */
-    char **words;    /* [rows, columns] each field as text, unquoted */
-    double *numbers; /* [columns, rows] each field as a number, NAN where it is none */
-    size_t
-        *not_number; /* [columns] line of the first field that is neither a number nor empty; 0 */
+    char **names;       /* [columns] */
+    char **words;       /* [rows, columns] each field as text, unquoted */
+    double *numbers;    /* [columns, rows] each field as a number, NAN where it is none */
+    size_t *not_number; /* [columns] line of the first field that is no number nor empty; 0 */
 } rdk_table;
 
 /* NULL on failure: RDK_EIO (cannot be read), RDK_EFORMAT (path, line and what is wrong there: no

@@ -44,8 +44,7 @@ typedef enum {
 typedef enum {
     RDK_OPT_DEFINES, /* decides the bits of the weights: stored in checkpoints, fixed on resume */
     RDK_OPT_RECORDS, /* decides what is written when: in config.ini, fixed on resume */
-    RDK_OPT_FINDS,   /* where a thing is that is known by its content: in config.ini, free on resume
-                      */
+    RDK_OPT_FINDS,   /* where a thing is, known by its content: in config.ini, free on resume */
     RDK_OPT_RUNS,    /* this call only: free on resume */
 } rdk_option_scope;
 

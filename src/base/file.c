@@ -189,8 +189,7 @@ bool rdk_file_replace(const char *path, const void *bytes, size_t n, rdk_status 
     return done;
 }
 
-/* ".PID-NANOSECONDS-ATTEMPT.tmp", each in hexadecimal digits, behind the name; see open_temporary.
- */
+/* ".PID-NANOSECONDS-ATTEMPT.tmp" in hexadecimal digits, behind the name; see open_temporary. */
 bool rdk_file_is_unfinished(const char *name, const char *of)
 {
     enum { NUMBERS = 3 };

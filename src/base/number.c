@@ -25,8 +25,7 @@ enum {
 
 /* A precision: how many digits to try and how to read them back. */
 typedef struct format {
-    int sure; /* every decimal of so many digits survives, so the shortest is at least found there
-               */
+    int sure; /* every decimal of so many digits survives: the shortest is found there at least */
     int most; /* every value survives so many */
     double smallest_normal;
     double (*read)(const char *text);

@@ -7,7 +7,8 @@
  * - sums: cut into chunks whose bounds do not depend on the thread count (src/kernels/chunks.h),
  * each summed into partial[c] by one iteration, then added in index order by one thread. So there
  * is no reduction clause, no atomic and no critical here. A loop inside a parallel loop runs on the
- * thread that meets it. Read next: threads.c. */
+ * thread that meets it.
+ * Read next: threads.c. */
 #ifndef RDK_PARALLEL_H
 #define RDK_PARALLEL_H
 

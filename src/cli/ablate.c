@@ -63,8 +63,7 @@ typedef struct call {
     rdk_ablation ablation;
 } call;
 
-/* ---- what is asked for ------------------------------------------------------------------------
- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static bool refuse_option(const rdk_option *o, rdk_status *s)
 {
@@ -164,8 +163,7 @@ static bool read_call(call *c, rdk_status *s)
            check_modes(c, s);
 }
 
-/* ---- what is printed --------------------------------------------------------------------------
- */
+/* ---- what is printed ------------------------------------------------------------------------- */
 
 static void print_command(const call *c, const char *option, const char *value)
 {
@@ -228,8 +226,7 @@ static bool gather(const call *c, rdk_status *s)
     return ok;
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static bool is_screen(int fd)
 {

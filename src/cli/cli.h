@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the files of src/cli share. The only place, beside src/run, that prints; the only one that
- * ends the process.
+ * What the files of src/cli share. Of the rooms only src/run, src/report (show), src/ablate and
+ * this one print, and only this one ends the process.
  *
  * Read next: main.c, the verbs; words.c, how a command line is read. */
 #ifndef RDK_CLI_CLI_H
@@ -150,10 +150,16 @@ void rdk_signals_die(void);
 
 int rdk_cli_train(int argc, char **argv);
 
+/* ---- theory.c -------------------------------------------------------------------------------- */
+
+extern const rdk_grammar rdk_theory_grammar;
+int rdk_cli_theory(int argc, char **argv);
+
 /* ---- ablate.c -------------------------------------------------------------------------------- */
 
 extern const rdk_grammar rdk_ablate_grammar;
 int rdk_cli_ablate(int argc, char **argv);
+
 /* ---- report.c, show.c ------------------------------------------------------------------------ */
 
 extern const rdk_grammar rdk_report_grammar, rdk_show_grammar;

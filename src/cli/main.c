@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "theory.h"
+#include "cli.h"
 
 static int run_help(int argc, char **argv);
 static int run_version(int argc, char **argv);
@@ -163,8 +163,8 @@ int main(int argc, char **argv)
 {
     rdk_threads_begin_again(argv);
     hold_standard_descriptors();
-    signal(SIGXFSZ,
-           SIG_IGN); /* a file at its size limit is then an error of write, with its name */
+    /* A file at its size limit is then an error of write, with its name. */
+    signal(SIGXFSZ, SIG_IGN);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* a killed run loses one line at most */
     if (argc > 0 && argv[0]) program = argv[0];
     find_command(argc > 0 ? argv[0] : NULL);

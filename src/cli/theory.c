@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * The verb theory: the variance argument measured, beside what is predicted.
- * Read next: theory_measure.c. */
+ * Read next: src/probe/measure.c. */
 #include <string.h>
 
 #include "theory.h"
 
-#define FIELD(f) offsetof(rdk_theory_options, f), sizeof(((rdk_theory_options *)0)->f)
+typedef struct options {
+    rdk_uint_list d_k, keys;
+    uint64_t samples, d_model, seed;
+    int format; /* 0 text, 1 csv */
+    uint32_t threads;
+    char csv[RDK_PATH_TEXT];
+} options;
+
+#define FIELD(f) offsetof(options, f), sizeof(((options *)0)->f)
 
 static const char measured[] = "what is measured";
 static const char output[] = "how it is said";
@@ -45,9 +53,8 @@ const rdk_grammar rdk_theory_grammar = {
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static bool write_csv(const rdk_theory_results *r, rdk_status *s)
+static bool write_csv(const options *o, const rdk_theory_results *r, rdk_status *s)
 {
-    const rdk_theory_options *o = r->options;
     rdk_text csv = {0};
     rdk_theory_csv(&csv, r->findings);
     bool ok = rdk_text_ok(&csv, s);
@@ -58,25 +65,25 @@ static bool write_csv(const rdk_theory_results *r, rdk_status *s)
 }
 
 /* Said before a long silence only. */
-static void announce(const rdk_theory_options *o)
+static void announce(const rdk_theory_plan *plan)
 {
     static const double seconds_a_number = 4e-8, patience = 10;
-    double seconds = rdk_theory_cost(o) * seconds_a_number / rdk_threads();
+    double seconds = rdk_theory_cost(plan) * seconds_a_number / rdk_threads();
     if (seconds < patience) return;
     fprintf(stderr, "rootdk: drawing %.1e random numbers, about %.0f %s on %d thread%s\n",
-            rdk_theory_cost(o), seconds < 120 ? seconds : seconds / 60,
+            rdk_theory_cost(plan), seconds < 120 ? seconds : seconds / 60,
             seconds < 120 ? "seconds" : "minutes", rdk_threads(), rdk_threads() > 1 ? "s" : "");
 }
 
-static bool say(const rdk_theory_results *r, rdk_status *s)
+static bool say(const options *o, const rdk_theory_results *r, rdk_status *s)
 {
     size_t off = rdk_findings_off(r->findings);
-    if (!r->options->format) {
+    if (!o->format) {
         rdk_theory_screen(stdout, r);
         rdk_theory_verdict(stdout, r);
     }
-    if (!write_csv(r, s)) return false;
-    if (r->options->csv[0] && !r->options->format) printf("all figures: %s\n", r->options->csv);
+    if (!write_csv(o, r, s)) return false;
+    if (o->csv[0] && !o->format) printf("all figures: %s\n", o->csv);
     if (!off) return true;
     fflush(stdout);
     fprintf(stderr, "rootdk: %zu of the checks %s off (verdict \"off\" in --format csv)\n", off,
@@ -84,14 +91,16 @@ static bool say(const rdk_theory_results *r, rdk_status *s)
     return true;
 }
 
-static int run(const rdk_theory_options *o)
+static int run(const options *o)
 {
     rdk_status s = {0};
     rdk_theory_results r = {0};
     const char *reason;
     rdk_choose_threads((int)o->threads, &reason);
-    announce(o);
-    bool done = rdk_theory_measure(&r, o, &s) && rdk_theory_find(&r, &s) && say(&r, &s);
+    rdk_theory_plan plan = {o->d_k.at,  o->keys.at, o->d_k.n, o->keys.n,
+                            o->samples, o->d_model, o->seed};
+    announce(&plan);
+    bool done = rdk_theory_measure(&r, &plan, &s) && rdk_theory_find(&r, &s) && say(o, &r, &s);
     int status = !done                          ? rdk_cli_failed(&s)
                  : rdk_findings_off(r.findings) ? RDK_EXIT_CHECK
                                                 : RDK_EXIT_DONE;
@@ -103,7 +112,7 @@ int rdk_cli_theory(int argc, char **argv)
 {
     rdk_status s = {0};
     rdk_words w;
-    rdk_theory_options o;
+    options o;
     memset(&o, 0, sizeof o);
     int status = RDK_EXIT_DONE;
     if (!rdk_words_read(&w, &rdk_theory_grammar, argc, argv, &s)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * theory: the screen: scores of q and k, the softmax over them, and the order of all tables, each
- * with what its columns mean. Invariant: at most 100 columns (tests/cli/test_theory.c). Read next:
- * theory_tables.c. */
+ * with what its columns mean.
+ * Invariant: at most 100 columns (tests/cli/test_theory.c).
+ * Read next: theory_tables.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +134,7 @@ static void print_sweep(FILE *out, const rdk_theory_results *r, size_t keys, con
     for (size_t from = 0, to; from < first->n_ways; from = to) {
         to = block_end(first, from);
         print_sweep_heading(out, first, from, to);
-        for (size_t j = 0; j < r->options->d_k.n; j++) {
+        for (size_t j = 0; j < r->plan.n_d_k; j++) {
             const rdk_theory_point *p = rdk_theory_at(r, keys, j);
             fprintf(out, "   %9zu", p->d_k);
             for (size_t w = from; w < to; w++) fprintf(out, format, figure(&p->e[w]).mean);
@@ -145,8 +146,8 @@ static void print_sweep(FILE *out, const rdk_theory_results *r, size_t keys, con
 
 static void print_over_d_k(FILE *out, const rdk_theory_results *r, size_t keys)
 {
-    double n = (double)r->options->keys.at[keys];
-    bool slopes = r->options->d_k.n >= 3;
+    double n = (double)r->plan.keys[keys];
+    bool slopes = r->plan.n_d_k >= 3;
     fprintf(out, "\n1. The scores: their variance Var(s), %.0f keys.\n\n", n);
     print_sweep(out, r, keys, " %9.4g", variance_of, slopes);
     fprintf(out, slopes
@@ -171,12 +172,12 @@ static void print_over_d_k(FILE *out, const rdk_theory_results *r, size_t keys)
 static void print_points(FILE *out, const rdk_theory_results *r, size_t keys)
 {
     size_t least = SIZE_MAX, most = 0;
-    for (size_t j = 0; j < r->options->d_k.n; j++) {
+    for (size_t j = 0; j < r->plan.n_d_k; j++) {
         size_t n = rdk_theory_at(r, keys, j)->before.samples;
         if (n < least) least = n;
         if (n > most) most = n;
     }
-    fprintf(out, "\n== %zu values of d_k, %zu keys, ", r->options->d_k.n,
+    fprintf(out, "\n== %zu values of d_k, %zu keys, ", r->plan.n_d_k,
             rdk_theory_at(r, keys, 0)->keys);
     if (least < most) fprintf(out, "%zu to ", least);
     fprintf(out, "%zu queries each\n", most);
@@ -184,12 +185,12 @@ static void print_points(FILE *out, const rdk_theory_results *r, size_t keys)
 
 void rdk_theory_screen(FILE *out, const rdk_theory_results *r)
 {
-    const rdk_theory_options *o = r->options;
+    const rdk_theory_plan *plan = &r->plan;
     fprintf(out, "Entries of queries q and keys k are independent N(0, 1), drawn from seed %llu.\n",
-            (unsigned long long)o->seed);
-    for (size_t i = 0; i < o->keys.n; i++) {
+            (unsigned long long)plan->seed);
+    for (size_t i = 0; i < plan->n_keys; i++) {
         const rdk_theory_point *p = rdk_theory_at(r, i, 0);
-        if (o->d_k.n == 1) {
+        if (plan->n_d_k == 1) {
             fprintf(out, "\n== d_k %zu, %zu keys, %zu queries\n", p->d_k, p->keys,
                     p->before.samples);
             print_scores(out, p);

@@ -61,8 +61,7 @@ void rdk_theory_heading(FILE *out, const char *first)
             "sat99", "tr J", "median", "|J|_F");
 }
 
-/* ---- 3. scores alone, and under a causal mask -------------------------------------------------
- */
+/* ---- 3. scores alone, and under a causal mask ------------------------------------------------ */
 
 void rdk_theory_scores_alone(FILE *out, const rdk_theory_scores *t)
 {
@@ -148,7 +147,7 @@ static void print_identity(FILE *out, const rdk_theory_scores *t)
 
 void rdk_theory_closed_forms(FILE *out, const rdk_theory_scores *t)
 {
-    fprintf(out, "\n4. Closed forms; in brackets where they are off by more than 2 %%. E[H] in "
+    fprintf(out, "\n4. Closed forms; in brackets outside the range that is stated below. E[H] in "
                  "nats.\n\n");
     print_closed(out, t, "E[H]", false);
     print_closed(out, t, "E[tr J]", true);

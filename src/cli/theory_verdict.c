@@ -7,8 +7,7 @@
 
 #include "theory.h"
 
-/* ---- the checks -------------------------------------------------------------------------------
- */
+/* ---- the checks ------------------------------------------------------------------------------ */
 
 static const char *const check_names[RDK_AGAINSTS] = {
     [RDK_AGAINST_FORMULA] = "variance of the scores: c^2 d_k and its like",
@@ -83,7 +82,7 @@ static const rdk_way *way_called(const rdk_theory_point *p, const char *name,
 static void say(FILE *out, const char *format, ...) RDK_PRINTF(2, 3);
 static void say(FILE *out, const char *format, ...)
 {
-    enum { SENTENCE = 1000, INDENT = 3 };
+    enum { SENTENCE = 1200, INDENT = 3 };
     char text[SENTENCE];
     va_list args;
     va_start(args, format);
@@ -92,78 +91,129 @@ static void say(FILE *out, const char *format, ...)
     rdk_print_wrapped(out, text, INDENT);
 }
 
-/* How the softmax starts, by its entropy. */
-static const char *state(double entropy_norm)
+enum { PHRASE = 160 };
+
+static bool is_even(const rdk_row_estimates *e)
 {
-    if (entropy_norm < .25) return "most rows look at one or two keys";
-    if (entropy_norm < .6) return "rows look at a few keys";
-    if (entropy_norm < .95) return "rows prefer some keys and weigh all";
-    return "rows practically average all keys";
+    return e->entropy_norm.mean > .95;
+}
+
+/* How the softmax starts: its entropy, and the number of keys whose even weights would have it. */
+static const char *attention(const rdk_theory_point *p, const rdk_row_estimates *e,
+                             char buf[PHRASE])
+{
+    double keys = exp(e->entropy.mean);
+    const char *so = is_even(e)                ? ": rows practically average all keys"
+                     : keys < 2 && p->keys > 4 ? ": most rows look at one key or two"
+                                               : "";
+    snprintf(buf, PHRASE, "H/ln n is %.4f, that of even weights over %.3g of the %zu keys%s",
+             e->entropy_norm.mean, keys, p->keys, so);
+    return buf;
+}
+
+static const char *saturation(const rdk_row_estimates *e, char buf[PHRASE])
+{
+    if (e->sat90.mean > 0) {
+        snprintf(buf, PHRASE,
+                 "%.3g %% of the rows put more than .90 on one key, %.3g %% more "
+                 "than .99",
+                 100 * e->sat90.mean, 100 * e->sat99.mean);
+    } else {
+        snprintf(buf, PHRASE, "no row puts more than .90 on one key");
+    }
+    return buf;
 }
 
 static void about_none(FILE *out, const rdk_theory_point *p)
 {
+    char how[PHRASE], full[PHRASE];
     const rdk_row_estimates *e;
     if (!way_called(p, "none", &e)) return;
-    double n = (double)p->keys;
+    double n = (double)p->keys, end = 2 * log(n);
     say(out,
-        "none: undivided, the scores have variance %.4g at d_k = %zu. H/ln n is %.3f: %s. %.1f "
-        "%% of the rows put more than .99 on one key; of the tr J = %.3f that even weights have, "
-        "the middle row keeps %.3g. The smooth range ends near variance 2 ln n = %.1f, so near "
-        "d_k = %.0f.",
-        e->variance.mean, p->d_k, e->entropy_norm.mean, state(e->entropy_norm.mean),
-        100 * e->sat99.mean, 1 - 1 / n, e->trace_median.mean, 2 * log(n), 2 * log(n));
+        "none: undivided, the scores have variance %.4g at d_k = %zu, %s 2 ln n = %.1f, where the "
+        "smooth range ends. %s; %s. Of the tr J = %.3f that even weights have, the middle row "
+        "keeps %.3g.",
+        e->variance.mean, p->d_k, e->variance.mean > end ? "beyond" : "below", end,
+        attention(p, e, how), saturation(e, full), 1 - 1 / n, e->trace_median.mean);
 }
 
 static void about_sqrt(FILE *out, const rdk_theory_point *p)
 {
+    char how[PHRASE], full[PHRASE];
     const rdk_row_estimates *e;
     if (!way_called(p, "sqrt", &e)) return;
     say(out,
         "sqrt: divided by the standard deviation of q.k, the scores have variance %.3g; by the "
-        "formula it is 1 at every d_k, and no other power of d_k does that. H/ln n is %.3f: %s. "
-        "%.1f %% of the rows are saturated; the middle row keeps tr J = %.3f.",
-        e->variance.mean, e->entropy_norm.mean, state(e->entropy_norm.mean), 100 * e->sat99.mean,
-        e->trace_median.mean);
+        "formula it is 1 at every d_k, and no other power of d_k does that. %s; %s. The middle "
+        "row keeps tr J = %.3f.",
+        e->variance.mean, attention(p, e, how), saturation(e, full), e->trace_median.mean);
+}
+
+/* Of the variance under sqrt; NAN without that. */
+static double beside_sqrt(const rdk_theory_point *p, const rdk_row_estimates *e)
+{
+    const rdk_row_estimates *root;
+    return way_called(p, "sqrt", &root) ? e->variance.mean / root->variance.mean : NAN;
 }
 
 static void about_dk(FILE *out, const rdk_theory_point *p)
 {
+    char how[PHRASE], full[PHRASE];
     const rdk_row_estimates *e;
     if (!way_called(p, "dk", &e)) return;
+    if (p->d_k == 1) {
+        say(out, "dk: at d_k = 1 it is the same as sqrt, and as none. A wider head tells them "
+                 "apart.");
+        return;
+    }
     say(out,
         "Not d_k: that is the variance of q.k, not its standard deviation. Variance %.3g is "
-        "left, and the wider the head the less. H/ln n is %.4f: %s. Nothing is saturated, but "
-        "W_Q and W_K must grow before keys are told apart.",
-        e->variance.mean, e->entropy_norm.mean, state(e->entropy_norm.mean));
+        "left, %.3g times that under sqrt, and the wider the head the less. %s; %s%s.",
+        e->variance.mean, beside_sqrt(p, e), attention(p, e, how), saturation(e, full),
+        is_even(e) && e->sat90.mean == 0 ? ", but W_Q and W_K must grow before keys are told apart"
+                                         : "");
 }
 
 static void about_d_model(FILE *out, const rdk_theory_point *p)
 {
     const rdk_row_estimates *e;
     if (!way_called(p, "dmodel", &e)) return;
+    if (p->d_model == p->d_k) {
+        say(out, "dmodel: here d_model = d_k, as with one head, and it is the same as sqrt.");
+        return;
+    }
     say(out,
         "Not sqrt(d_model): a score sums d_k products, not d_model. With d_model = %zu the "
-        "variance is %.3g, which is d_k / d_model.",
-        p->d_model, e->variance.mean);
+        "variance is %.3g; d_k / d_model is %.3g.",
+        p->d_model, e->variance.mean, (double)p->d_k / (double)p->d_model);
 }
 
 static void about_norm(FILE *out, const rdk_theory_point *p)
 {
+    static const double alike = .05;
     const rdk_row_estimates *e;
-    if (!way_called(p, "qknorm", &e) || p->d_k == 1) return;
+    if (!way_called(p, "qknorm", &e)) return;
+    if (p->d_k == 1) {
+        say(out, "qknorm: LayerNorm makes 0 of a vector of one entry, so all scores are 0.");
+        return;
+    }
+    double ratio = beside_sqrt(p, e);
     say(out,
-        "qknorm: variance %.3g, about as sqrt; and it stays so where W_Q and W_K grow, since the "
-        "norm takes their size out.",
-        e->variance.mean);
+        "qknorm: variance %.3g, %s: %.3g times it, where LayerNorm leaves d_k - 1 of d_k "
+        "dimensions. Where W_Q and W_K grow it stays so, since the norm takes their size out.",
+        e->variance.mean, fabs(ratio - 1) <= alike ? "about that of sqrt" : "not that of sqrt",
+        ratio);
 }
 
 static void about_width(FILE *out, const rdk_theory_point *p)
 {
-    if (p->d_k >= 8) return;
+    const rdk_row_estimates *e;
+    if (!way_called(p, "none", &e) || e->variance.mean > 2 * log((double)p->keys)) return;
     say(out,
-        "A head of width %zu is so narrow that there is little to divide: --d-k 64 shows more.",
-        p->d_k);
+        "With a head of width %zu and %zu keys there is little to divide: --d-k 64 --keys 64 shows "
+        "more.",
+        p->d_k, p->keys);
 }
 
 static void about_slopes(FILE *out, const rdk_theory_results *r)
@@ -187,7 +237,7 @@ static void about_slopes(FILE *out, const rdk_theory_results *r)
 static const rdk_theory_point *widest(const rdk_theory_results *r)
 {
     const rdk_theory_point *p = rdk_theory_at(r, 0, 0);
-    for (size_t j = 1; j < r->options->d_k.n; j++)
+    for (size_t j = 1; j < r->plan.n_d_k; j++)
         if (rdk_theory_at(r, 0, j)->d_k > p->d_k) p = rdk_theory_at(r, 0, j);
     return p;
 }

@@ -10,7 +10,8 @@
  * it. Counting u from its value at the largest score makes that difference exact: a row's gradient
  * is right relative to itself, however small, and 0 where there is one key. Invariants: those of
  * attention_block.h; each (b, h) is computed by one thread, queries in order, so that dk and dv
- * have one writer. Rows of padding are not read. Read next: attention_stats.h. */
+ * have one writer. Rows of padding are not read.
+ * Read next: attention_stats.h. */
 #include "attention_block.h"
 #include "attention_stats.h"
 #include "base/parallel.h"

@@ -3,8 +3,8 @@
  * (backward: and its values) transposed, and one block of scores (backward: a strip of blocks).
  *
  * Invariant: it grows with the length of a sequence, not with the square. Each part is a multiple
- * of SCRATCH_UNIT elements, so that all are aligned as the scratch is. Read next:
- * attention_block.h. */
+ * of SCRATCH_UNIT elements, so that all are aligned as the scratch is.
+ * Read next: attention_block.h. */
 #ifndef RDK_ATTENTION_SCRATCH_H
 #define RDK_ATTENTION_SCRATCH_H
 

@@ -3,7 +3,8 @@
  *
  * Invariant: element e is kept iff word e % 4 of rdk_random_block(stream, index e / 4, draw 0) is
  * at least p 2^32; so the mask is a function of the stream and the index alone. A dropped element
- * gives 0 whatever it was, NaN too; with p = 1 all are dropped. Read next: src/base/random.c. */
+ * gives 0 whatever it was, NaN too; with p = 1 all are dropped.
+ * Read next: src/base/random.c. */
 #include "chunks.h"
 #include "kernels.h"
 

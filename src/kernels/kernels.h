@@ -118,8 +118,7 @@ typedef struct rdk_kernels {
     /* nll[r] = -log softmax(logits[r])[targets[r]], 0 where ignored (target < 0); best[r] = first
      * argmax; row_max, row_inv: [rows] kept for backward. nll, best may be NULL. Returns the sum of
      * nll in double.
-     * backward: dlogits[r] += factor (softmax(logits[r]) - onehot(target)); nothing where ignored
-     */
+     * backward: dlogits[r] += factor (softmax(logits[r]) - onehot(target)); 0 where ignored */
     double (*cross_entropy)(size_t rows, size_t v, const rdk_real *logits, const int32_t *targets,
                             rdk_real *row_max, rdk_real *row_inv, rdk_real *nll, int32_t *best);
     void (*cross_entropy_backward)(size_t rows, size_t v, const rdk_real *logits,

@@ -4,8 +4,8 @@
  * Invariant: the largest logit is kept out of the sum, R = sum exp(x - max) - 1, and everything is
  * formed from R: the loss log1p(R) - (x[target] - max) has full relative accuracy down to the
  * smallest float, and the gradient at the target, the negative sum of the others, does not round to
- * 0 while the others are not. Ignored rows give exactly 0. Read next: rows.c (row_largest,
- * row_rest). */
+ * 0 while the others are not. Ignored rows give exactly 0.
+ * Read next: rows.c (row_largest, row_rest). */
 #include "chunks.h"
 #include "kernels.h"
 #include "vector.h"

@@ -2,13 +2,13 @@
  * Normalisation of rows: LayerNorm (Ba et al. 2016), RMSNorm (Zhang and Sennrich 2019), L2; with
  * their gradients.
  *
- *     y = (x - mean) rstd gain + bias,   rstd = 1 / sqrt(S + eps),   S = mean or sum of (x -
- * mean)^2
+ *     y = (x - mean) rstd gain + bias,   rstd = 1 / sqrt(S + eps)
+ *     S = mean of (x - mean)^2; for L2 its sum
  *
  * Invariant: statistics are formed in double and in two passes (first the mean, then squares of
  * what is left), so neither a large common offset nor large or tiny elements spoil them. eps stands
- * inside the root: a zero row gives finite results and a finite gradient. Read next:
- * src/ops/norm.c. */
+ * inside the root: a zero row gives finite results and a finite gradient.
+ * Read next: src/ops/norm.c. */
 #include "chunks.h"
 #include "kernels.h"
 #include "vector.h"

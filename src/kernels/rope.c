@@ -3,7 +3,8 @@
  * by position * base^(-2m / d).
  *
  * Invariant: angle, cosine and sine are formed in double, once for each (position, m), and applied
- * to all rows and heads at that position. Read next: src/ops/rope.c. */
+ * to all rows and heads at that position.
+ * Read next: src/ops/rope.c. */
 #include <math.h>
 
 #include "chunks.h"

@@ -3,7 +3,8 @@
  *
  * Invariant: element e of a parameter is init_mean + init_std z, z ~ N(0, 1), where z depends on
  * the seed, the parameter's name and e alone. So models that differ in scaling, or in having
- * further parts, start from the same matrices. Read next: scaling.c (query_shrink). */
+ * further parts, start from the same matrices.
+ * Read next: scaling.c (query_shrink). */
 #include <math.h>
 
 #include "base/hash.h"

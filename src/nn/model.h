@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * What the files of this room share: the model's inside, and one forward pass.
  * Invariant: every pointer below leads into rdk_model.param, or is NULL where this model has no
- * such part; whether a part exists is decided in params.c alone. Read next: params.c. */
+ * such part; whether a part exists is decided in params.c alone.
+ * Read next: params.c. */
 #ifndef RDK_NN_MODEL_H
 #define RDK_NN_MODEL_H
 

@@ -19,7 +19,8 @@
  *     head.bias                            [vocab]
  *
  * Invariant: the list is one function, walk(), run once to measure and once to place; nothing else
- * knows which parts exist. Read next: init.c (the first values), block.c (their use). */
+ * knows which parts exist.
+ * Read next: init.c (the first values), block.c (their use). */
 #include <stdio.h>
 #include <string.h>
 

@@ -10,7 +10,8 @@
  * when it is drawn (init.c), and Adam does not see it again.
  *
  * To add a scaling, add its row: command line, help, logs, theory and the tests that every policy
- * must pass follow from the table. Read next: block.c, where c and qk_norm are used. */
+ * must pass follow from the table.
+ * Read next: block.c, where c and qk_norm are used. */
 #include <math.h>
 #include <string.h>
 

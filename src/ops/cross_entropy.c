@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * The loss: cross entropy of softmax(logits) against one target a row.
  *     loss = sum over counted rows of -log softmax(logits[r])[targets[r]] / denominator
- *     dlogits[r] += dloss / denominator (softmax(logits[r]) - onehot(targets[r])), counted rows
- * only The denominator is the caller's: the counted targets of the whole step, so that
- * micro-batches add up to the batch's mean. The sum runs in double. */
+ *     dlogits[r] += dloss / denominator (softmax(logits[r]) - onehot(targets[r])) of counted rows
+ *
+ * The denominator is the caller's: the counted targets of the whole step, so that micro-batches add
+ * up to the batch's mean. The sum runs in double. */
 #include "shape.h"
 #include "table.h"
 

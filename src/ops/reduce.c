@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Sum, mean and maximum over one axis, which goes away: x: [outer, len, inner] -> y: [outer,
- * inner]. sum:  dx += dy      mean: dx += dy / len      max: dx += dy at the first maximum Sums run
- * in double, in index order. */
+ * Sum, mean and maximum over one axis, which goes away.
+ *     x: [outer, len, inner] -> y: [outer, inner]
+ *     sum: dx += dy      mean: dx += dy / len      max: dx += dy at the first maximum
+ *
+ * Sums run in double, in index order. */
 #include "shape.h"
 #include "table.h"
 

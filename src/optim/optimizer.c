@@ -3,7 +3,8 @@
  *
  * Invariant: the moments are all the state there is; the step comes from the caller, so that an
  * interrupted run continues with the same bias correction. Weight decay reaches a parameter where
- * its .decay says so, and nowhere else. Read next: schedule.c, gradient.c. */
+ * its .decay says so, and nowhere else.
+ * Read next: schedule.c, gradient.c. */
 #include <math.h>
 
 #include <rootdk/optim.h>

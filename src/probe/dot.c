@@ -3,7 +3,8 @@
  * several ways at once.
  *
  * A score needs q.k, and for the norms the sums over q and over k: one pass over each key.
- * Invariant: sample r is a pure function of (seed, d_k, n, r). Read next: closed.c. */
+ * Invariant: sample r is a pure function of (seed, d_k, n, r).
+ * Read next: closed.c. */
 #include "sample.h"
 
 #include <base/parallel.h>

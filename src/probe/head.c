@@ -2,7 +2,8 @@
  * The figures of one head: averages and quantiles over the rows (b, i) of its [B, T] queries.
  *
  * Invariant: sums run in double and in index order, so the figures are a function of the rows
- * alone. Definitions: docs/metrics.md. Read next: quantile.c, theory.c. */
+ * alone. Definitions: docs/metrics.md.
+ * Read next: quantile.c, theory.c. */
 #include "dot.h"
 #include "quantile.h"
 #include "row.h"
@@ -64,21 +65,20 @@ static rdk_head_figures averages(const head_rows *r, double *traces)
         }
     }
     rdk_tally_means(&t, mean);
-    rdk_theory a = rdk_means_named(mean);
     double rows = t.rows ? (double)t.rows : NAN;
     return (rdk_head_figures){
-        .score_std = a.score_std,
+        .score_std = sqrt(mean[RDK_MEAN_VARIANCE]),
         .score_absmax = t.rows ? s.abs_max : NAN,
         .score_max = t.rows ? s.max : NAN,
         .score_mean = s.mean / rows,
         .score_peak = t.rows ? s.peak : NAN,
-        .entropy = a.entropy,
-        .entropy_norm = a.entropy_norm,
-        .p_max = a.p_max,
-        .sat90 = a.sat90,
-        .sat99 = a.sat99,
-        .jacobian_trace = a.jacobian_trace,
-        .jacobian_frob = a.jacobian_frob,
+        .entropy = mean[RDK_MEAN_ENTROPY],
+        .entropy_norm = mean[RDK_MEAN_ENTROPY_NORM],
+        .p_max = mean[RDK_MEAN_P_MAX],
+        .sat90 = mean[RDK_MEAN_SAT90],
+        .sat99 = mean[RDK_MEAN_SAT99],
+        .jacobian_trace = mean[RDK_MEAN_TRACE],
+        .jacobian_frob = sqrt(mean[RDK_MEAN_FROB2]),
         .theta = s.theta / rows,
         .q_k_cosine = t.rows ? s.cosine / s.pairs : NAN,
         .q_k_cosine_rms = t.rows ? sqrt(s.cosine2 / s.pairs) : NAN,

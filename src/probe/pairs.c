@@ -2,7 +2,8 @@
  * What needs the pairs of queries and keys again, outside the pass: how far an update moved the
  * scores, and p itself for a picture.
  *
- * Invariant: a row, or a block of rows, at a time; no T x T array. Read next: src/run/watch.c. */
+ * Invariant: a row, or a block of rows, at a time; no T x T array.
+ * Read next: src/run/watch.c. */
 #include "dot.h"
 
 #include <math.h>

@@ -2,7 +2,8 @@
  * One softmax row: its figures from its sums, and its sums from its scores.
  *
  * Invariant: no figure is a difference of two nearly equal numbers. ln Z - sum p s and 1 - sum p^2
- * lose every digit in a saturated row; the forms here lose none. Read next: head.c. */
+ * lose every digit in a saturated row; the forms here lose none.
+ * Read next: head.c. */
 #include "row.h"
 
 #include <math.h>

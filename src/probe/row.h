@@ -3,7 +3,8 @@
  * averages over rows: the same for rows that were measured and for rows that theory draws.
  *
  * Invariant: the largest element is kept out of every sum, so that 1 - p_max keeps its digits where
- * p_max has rounded to 1. Read next: row.c, tally.c. */
+ * p_max has rounded to 1.
+ * Read next: row.c, tally.c. */
 #ifndef RDK_PROBE_ROW_H
 #define RDK_PROBE_ROW_H
 
@@ -42,7 +43,5 @@ rdk_tally rdk_tally_begin(size_t longest);
 void rdk_tally_add(rdk_tally *t, size_t n, double variance, const rdk_row_figures *f);
 /* Each sum over its own number of rows; NAN where none counts. */
 void rdk_tally_means(const rdk_tally *t, double mean[RDK_MEANS]);
-/* The same under their names, roots taken. */
-rdk_theory rdk_means_named(const double mean[RDK_MEANS]);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Rows that grow, and averages over samples of them.
- * Invariant and contracts: sample.h. Read next: theory.c, dot.c. */
+ * Invariant and contracts: sample.h.
+ * Read next: theory.c, dot.c. */
 #include "sample.h"
 
 #include <base/parallel.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- a row that grows ------------------------------------------------------------------------ */
 
@@ -125,19 +125,12 @@ static rdk_estimate root_of(rdk_estimate e)
     return (rdk_estimate){root, root == 0 ? 0 : e.se / (2 * root)};
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The number of samples below the median has a standard deviation of sqrt(n) / 2: half the distance
  * between the order statistics that far to either side. */
 static rdk_estimate median_of(double *x, size_t n)
 {
     if (!x || n < 2) return (rdk_estimate){NAN, NAN};
-    qsort(x, n, sizeof *x, ascending);
-    double middle = n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+    double middle = rdk_median(x, n); /* sorts x */
     size_t away = (size_t)ceil(sqrt((double)n) / 2), low = n / 2 - away;
     size_t high = n / 2 + away < n ? n / 2 + away : n - 1;
     return (rdk_estimate){middle, (x[high] - x[low]) / 2};

@@ -2,7 +2,8 @@
  * Monte Carlo over softmax rows: a row that grows score by score, and averages over many samples.
  *
  * Invariant: sample i is a pure function of its setting and i, and samples are averaged in index
- * order: the same numbers for any number of threads. Read next: sample.c. */
+ * order: the same numbers for any number of threads.
+ * Read next: sample.c. */
 #ifndef RDK_PROBE_SAMPLE_H
 #define RDK_PROBE_SAMPLE_H
 

@@ -2,7 +2,8 @@
  * Figures over several runs: mean and t-interval, median, sensitivity to the learning rate.
  *
  * Invariant: sums run in double, in the order of the values; a quantile is computed, never looked
- * up. Read next: src/ablate/table.c. */
+ * up.
+ * Read next: src/ablate/table.c. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -2,7 +2,8 @@
  * Averages over rows: which row counts for which figure.
  *
  * Invariant: this is the only place that knows, so a measured column and the theory beside it
- * average over the same rows. Sums run in double, in the order of the calls. Read next: head.c. */
+ * average over the same rows. Sums run in double, in the order of the calls.
+ * Read next: head.c. */
 #include "row.h"
 
 #include <math.h>
@@ -57,18 +58,4 @@ void rdk_tally_means(const rdk_tally *t, double mean[RDK_MEANS])
         size_t n = rows_behind(t, m);
         mean[m] = n ? t->sum[m] / (double)n : NAN;
     }
-}
-
-rdk_theory rdk_means_named(const double mean[RDK_MEANS])
-{
-    return (rdk_theory){
-        .score_std = sqrt(mean[RDK_MEAN_VARIANCE]),
-        .entropy = mean[RDK_MEAN_ENTROPY],
-        .entropy_norm = mean[RDK_MEAN_ENTROPY_NORM],
-        .p_max = mean[RDK_MEAN_P_MAX],
-        .sat90 = mean[RDK_MEAN_SAT90],
-        .sat99 = mean[RDK_MEAN_SAT99],
-        .jacobian_trace = mean[RDK_MEAN_TRACE],
-        .jacobian_frob = sqrt(mean[RDK_MEAN_FROB2]),
-    };
 }

@@ -88,8 +88,7 @@ static bool check_line(const rdk_csv *c, const rdk_csv_old *old, const char *lin
                     c->path, number, key, OR_NEW);
 }
 
-/* *keep: the length of text up to the first line of a step >= cut, or a last one without its end.
- */
+/* *keep: length of the text up to the first line of a step >= cut, or to a last one without end. */
 static bool check_rows(const rdk_csv *c, const rdk_csv_old *old, const char *text, size_t size,
                        size_t *keep, rdk_status *s)
 {

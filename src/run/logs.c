@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The rows of a run's CSV files, but for maps.csv. What each column means: docs/metrics.md.
  * Invariant: all files but timing.csv depend on the configuration alone. A new column is one line
- * here, at the end of its row. Read next: csv.c; measure.c, where the figures come from. */
+ * here, at the end of its row.
+ * Read next: csv.c; measure.c, where the figures come from. */
 #include "trainer.h"
 
 #include <math.h>

@@ -39,8 +39,7 @@ static const char *scaling_name(size_t i)
     return rdk_scaling_at(i)->name;
 }
 
-/* ---- what an option may need of others --------------------------------------------------------
- */
+/* ---- what an option may need of others ------------------------------------------------------- */
 
 static bool has_qk_norm(const rdk_config *c)
 {

@@ -3,7 +3,8 @@
  * pass over them before the update and one after it tell how far the update moved the scores; the
  * first of them is the example whose attention maps.csv shows.
  * Invariant: as in an evaluation, nothing that the next step needs is touched: it has a stream and
- * a batch of its own. Read next: src/probe/pairs.c, maps.c. */
+ * a batch of its own.
+ * Read next: src/probe/pairs.c, maps.c. */
 #include "trainer.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What copy, reverse and sort share: n symbols in, n symbols out. Read next: symbols.c. */
+ * What copy, reverse and sort share: n symbols in, n symbols out.
+ * Read next: symbols.c. */
 #ifndef RDK_SYMBOLS_H
 #define RDK_SYMBOLS_H
 

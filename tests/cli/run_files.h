@@ -69,8 +69,7 @@ static inline void train(const char *dir, const char *const *base, const char *c
     program_free(&r);
 }
 
-/* It is refused or fails: with this exit status, in one line on stderr that holds all of `holds`.
- */
+/* It is refused or fails: with this exit status, and one line on stderr that holds all of these. */
 static inline void refused(const char *dir, const char *const *base, const char *const *more,
                            int status, const char *const *holds)
 {

@@ -37,8 +37,7 @@ static void each_started(const char *dir, const char *ablation, int times)
     for (int i = 0; i < N_POINTS; i++) ck_assert_int_eq(starts_of(dir, ablation, POINTS[i]), times);
 }
 
-/* ---- grids ------------------------------------------------------------------------------------
- */
+/* ---- grids ----------------------------------------------------------------------------------- */
 
 START_TEST(every_point_is_an_ordinary_run)
 {
@@ -151,8 +150,7 @@ START_TEST(a_run_that_fails_does_not_stop_the_others)
 }
 END_TEST
 
-/* ---- kills and signals ------------------------------------------------------------------------
- */
+/* ---- kills and signals ----------------------------------------------------------------------- */
 
 /* In the middle of the first two of four points. */
 static program_run in_the_middle(const char *dir, const char *out)
@@ -250,8 +248,7 @@ START_TEST(half_a_run_is_done_again)
 }
 END_TEST
 
-/* ---- several processes ------------------------------------------------------------------------
- */
+/* ---- several processes ----------------------------------------------------------------------- */
 
 START_TEST(two_at_once_share_the_work)
 {
@@ -298,8 +295,7 @@ START_TEST(each_command_does_one_point)
 }
 END_TEST
 
-/* ---- what is refused --------------------------------------------------------------------------
- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 static const struct {
     const char *words[6], *holds;

@@ -161,8 +161,7 @@ START_TEST(a_checkpoint_of_another_configuration)
 }
 END_TEST
 
-/* ---- counters beyond 32 bits ------------------------------------------------------------------
- */
+/* ---- counters beyond 32 bits ----------------------------------------------------------------- */
 
 /* In a buffer of `room` bytes: replaces the value of a word in the metadata, and its checksum. */
 static void set_word(const char *path, const char *key, const char *value)

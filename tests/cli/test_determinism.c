@@ -64,8 +64,7 @@ START_TEST(threads_of_other_models)
 }
 END_TEST
 
-/* ---- what is written when ---------------------------------------------------------------------
- */
+/* ---- what is written when -------------------------------------------------------------------- */
 
 /* Every row of the one is, to the byte, a row of the other. */
 static void rows_of_one_are_in(const char *dir, const char *few, const char *many, const char *name)
@@ -170,8 +169,7 @@ START_TEST(config_ini_reruns_the_run)
 }
 END_TEST
 
-/* ---- the same update in other portions --------------------------------------------------------
- */
+/* ---- the same update in other portions ------------------------------------------------------- */
 
 /* The fields of both are numbers that are equal to `relative` (or to `floor`), or equal texts. */
 static void close_rows(const char *a, const char *b, const char *exact, double relative,

@@ -161,8 +161,7 @@ START_TEST(killed_before_it_saved_it_starts_anew)
 }
 END_TEST
 
-/* ---- what a killed process may leave ----------------------------------------------------------
- */
+/* ---- what a killed process may leave --------------------------------------------------------- */
 
 static void append(const char *dir, const char *name, const char *text)
 {

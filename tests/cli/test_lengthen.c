@@ -114,8 +114,7 @@ START_TEST(evaluated_at_the_end_only)
 }
 END_TEST
 
-/* Killed after the evaluation of its end, before its last checkpoint; then made longer from step 8.
- */
+/* Killed after the evaluation of its end, before its last checkpoint; made longer from step 8. */
 START_TEST(made_longer_from_before_the_old_end)
 {
     char *dir = program_directory();

@@ -219,8 +219,7 @@ START_TEST(a_page_of_an_ablation)
 }
 END_TEST
 
-/* With d_model fixed, d_k follows the heads: a panel each, one series, and the command says heads.
- */
+/* With d_model fixed, d_k follows the heads: a panel each, one series; the command says heads. */
 START_TEST(heads_at_fixed_width)
 {
     char *dir = program_directory();

@@ -109,8 +109,7 @@ START_TEST(cut_twice_and_cut_everywhere)
 }
 END_TEST
 
-/* ---- a run that has ended ---------------------------------------------------------------------
- */
+/* ---- a run that has ended -------------------------------------------------------------------- */
 
 START_TEST(a_complete_run_is_left_alone)
 {
@@ -146,8 +145,7 @@ START_TEST(a_run_that_lacks_only_its_last_word_gets_it)
 }
 END_TEST
 
-/* ---- what a resuming command may say ----------------------------------------------------------
- */
+/* ---- what a resuming command may say --------------------------------------------------------- */
 
 static const struct contradiction {
     const char *option, *value, *was;

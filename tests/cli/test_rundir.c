@@ -143,8 +143,7 @@ START_TEST(a_directory_that_is_replaced_is_left_alone)
 }
 END_TEST
 
-/* ---- nothing on the disk ----------------------------------------------------------------------
- */
+/* ---- nothing on the disk --------------------------------------------------------------------- */
 
 START_TEST(looking_writes_nothing)
 {
@@ -201,8 +200,7 @@ START_TEST(a_stdout_that_takes_nothing_is_a_failure)
 }
 END_TEST
 
-/* ---- a full disk ------------------------------------------------------------------------------
- */
+/* ---- a full disk ----------------------------------------------------------------------------- */
 
 /* Runs where no file can grow beyond `most` bytes. */
 static program_run run_in_little_room(const char *dir, rlim_t most, const char *const *base,

@@ -296,8 +296,7 @@ START_TEST(evaluation_drops_nothing)
 }
 END_TEST
 
-/* ---- the figures at the start -----------------------------------------------------------------
- */
+/* ---- the figures at the start ---------------------------------------------------------------- */
 
 /* On independent tokens every head is within 0.02 of the theory column, and that of the entropy of
  * a Gaussian row with this variance under a causal mask of 64 positions. */
@@ -352,8 +351,7 @@ START_TEST(random_tokens_stay_random)
 }
 END_TEST
 
-/* ---- every task -------------------------------------------------------------------------------
- */
+/* ---- every task ------------------------------------------------------------------------------ */
 
 START_TEST(every_task_trains)
 {

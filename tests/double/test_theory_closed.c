@@ -120,15 +120,18 @@ START_TEST(forms_outside_their_range)
 }
 END_TEST
 
-/* ||J||_F^2 by Monte Carlo: 14 % off at sigma2 = 256, right for large sigma. */
+/* ||J||_F^2 = g_n / (3 sigma), against Monte Carlo: 14 % off at sigma2 = 256, right for large
+ * sigma. */
 START_TEST(frobenius_norm_at_large_sigma)
 {
-    rdk_theory se, t = rdk_theory_rows(64, 65536, 200000, 0, &se);
-    double error = 2 * t.jacobian_frob * se.jacobian_frob, got = pow(t.jacobian_frob, 2);
-    double law = rdk_theory_frob2_large(64, 65536);
+    rdk_row_estimates e;
+    rdk_status s = {0};
+    ck_assert(rdk_theory_gaussian(64, false, 65536, 200000, 0, &e, &s));
+    double error = 2 * e.frob.mean * e.frob.se, got = pow(e.frob.mean, 2);
+    double g = rdk_theory_gap_density(64), law = g / (3 * 256);
     ck_assert_double_eq_tol(got, law, 3 * error + .02 * law);
     ck_assert_double_lt(3 * error, .1 * law);
-    ck_assert_double_eq_tol(pow(.2067, 2) / rdk_theory_frob2_large(64, 256), .875, .01);
+    ck_assert_double_eq_tol(pow(.2067, 2) / (g / (3 * 16)), .875, .01);
 }
 END_TEST
 

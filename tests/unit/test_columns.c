@@ -114,8 +114,7 @@ static const char *line_after(const char *line)
     return end ? end + 1 : line + strlen(line);
 }
 
-/* ---- what a row must hold ---------------------------------------------------------------------
- */
+/* ---- what a row must hold -------------------------------------------------------------------- */
 
 /* score_change: of the watched sequences, from both passes of the test's own. */
 typedef struct passes {

@@ -7,8 +7,7 @@
 
 #include "ablate/ablate.h"
 
-/* ---- lists ------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* "a b c" of the values, or the message of the refusal. */
 static void check_list(const char *option, const char *list, const char *want)
@@ -58,8 +57,7 @@ START_TEST(lists_are_refused_by_name)
 }
 END_TEST
 
-/* ---- directories ------------------------------------------------------------------------------
- */
+/* ---- directories ----------------------------------------------------------------------------- */
 
 static char directory[64];
 
@@ -221,8 +219,7 @@ START_TEST(damaged_files_are_named)
 }
 END_TEST
 
-/* ---- names and words ---------------------------------------------------------------------------
- */
+/* ---- names and words ------------------------------------------------------------------------- */
 
 START_TEST(names_suit_every_file_system)
 {

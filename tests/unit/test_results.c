@@ -11,8 +11,7 @@
 static char directory[64];
 static rdk_ablation a;
 
-/* ---- runs by hand ------------------------------------------------------------------------------
- */
+/* ---- runs by hand ---------------------------------------------------------------------------- */
 
 static void put(const char *run, const char *name, const char *text)
 {
@@ -83,8 +82,7 @@ static const rdk_option *option(const char *name)
     return rdk_option_find(name);
 }
 
-/* ---- columns -----------------------------------------------------------------------------------
- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 START_TEST(every_column)
 {
@@ -164,8 +162,7 @@ START_TEST(a_run_of_another_configuration_is_refused)
 }
 END_TEST
 
-/* ---- over seeds --------------------------------------------------------------------------------
- */
+/* ---- over seeds ------------------------------------------------------------------------------ */
 
 /* losses 1, 2, 6: mean 3, deviation sqrt(7), half width 4.3027 sqrt(7 / 3) = 6.572. */
 START_TEST(means_and_intervals_leave_diverged_runs_out)
@@ -194,8 +191,7 @@ START_TEST(means_and_intervals_leave_diverged_runs_out)
 }
 END_TEST
 
-/* ---- over learning rates -----------------------------------------------------------------------
- */
+/* ---- over learning rates --------------------------------------------------------------------- */
 
 /* Two seeds, three rates; chance is ln 32 = 3.4657, the start 5. */
 static void begin_rates(void)
@@ -263,8 +259,7 @@ START_TEST(a_seed_without_all_rates_says_nothing_of_sensitivity)
 }
 END_TEST
 
-/* ---- what cannot be concluded ------------------------------------------------------------------
- */
+/* ---- what cannot be concluded ---------------------------------------------------------------- */
 
 static void check_limits(const rdk_wish *wishes, size_t n, const char *const *said,
                          const char *const *unsaid)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Intervals, medians and LR sensitivity against closed forms, published quantiles and sums by hand.
- */
+ * Intervals, medians, LR sensitivity: against closed forms, published quantiles, sums by hand. */
 #include <harness.h>
 #include <rootdk/probe.h>
 

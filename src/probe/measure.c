@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * theory: the Monte Carlo, point by point, and the slopes of what it gave.
- * Read next: theory_findings.c. */
+ * The variance argument as a whole: its Monte Carlo, point by point, and the slopes in d_k.
+ *
+ * Invariant: a point depends on its d_k and keys, on the seed and on how many samples it has, never
+ * on which others are asked for with it.
+ * Read next: findings.c. */
 #include <math.h>
 #include <string.h>
 
-#include "theory.h"
+#include <rootdk/probe.h>
 
 const double rdk_theory_sigma2[RDK_SIGMAS] = {1. / 64, 1. / 16, 1, 16, 64, 256};
 
@@ -20,26 +23,27 @@ static size_t by_rule(double numbers, double a_sample)
     return samples < LEAST ? LEAST : samples > MOST ? MOST : (size_t)samples;
 }
 
-static size_t queries(const rdk_theory_options *o, uint64_t d_k, uint64_t keys)
+static size_t queries(const rdk_theory_plan *plan, uint64_t d_k, uint64_t keys)
 {
-    bool many = o->d_k.n * o->keys.n > 3;
-    if (o->samples) return (size_t)o->samples;
+    bool many = plan->n_d_k * plan->n_keys > 3;
+    if (plan->samples) return (size_t)plan->samples;
     return by_rule(many ? one_of_many : a_point, (double)d_k * ((double)keys + 1));
 }
 
-static size_t rows_of_scores(const rdk_theory_options *o, uint64_t keys)
+static size_t rows_of_scores(const rdk_theory_plan *plan, uint64_t keys)
 {
-    return o->samples ? (size_t)o->samples : by_rule(scores, (double)keys);
+    return plan->samples ? (size_t)plan->samples : by_rule(scores, (double)keys);
 }
 
-double rdk_theory_cost(const rdk_theory_options *o)
+double rdk_theory_cost(const rdk_theory_plan *plan)
 {
     double numbers = 0;
-    for (size_t i = 0; i < o->keys.n; i++) {
-        uint64_t n = o->keys.at[i];
-        numbers += 2. * RDK_SIGMAS * (double)rows_of_scores(o, n) * (double)n;
-        for (size_t j = 0; j < o->d_k.n; j++)
-            numbers += (double)queries(o, o->d_k.at[j], n) * (double)o->d_k.at[j] * ((double)n + 1);
+    for (size_t i = 0; i < plan->n_keys; i++) {
+        uint64_t n = plan->keys[i];
+        numbers += 2. * RDK_SIGMAS * (double)rows_of_scores(plan, n) * (double)n;
+        for (size_t j = 0; j < plan->n_d_k; j++)
+            numbers +=
+                (double)queries(plan, plan->d_k[j], n) * (double)plan->d_k[j] * ((double)n + 1);
     }
     return numbers;
 }
@@ -68,7 +72,7 @@ static void list_ways(rdk_theory_point *p)
 
 const rdk_theory_point *rdk_theory_at(const rdk_theory_results *r, size_t keys, size_t d_k)
 {
-    return &r->point[keys * r->options->d_k.n + d_k];
+    return &r->point[keys * r->plan.n_d_k + d_k];
 }
 
 rdk_estimate rdk_theory_variance(const rdk_theory_point *p, size_t way)
@@ -78,56 +82,63 @@ rdk_estimate rdk_theory_variance(const rdk_theory_point *p, size_t way)
                           rdk_dot_variance_error(&p->way[way].scale, p->d_k, p->keys, e->samples)};
 }
 
-static bool measure_point(rdk_theory_point *p, const rdk_theory_options *o, uint64_t keys,
+static bool measure_point(rdk_theory_point *p, const rdk_theory_plan *plan, uint64_t keys,
                           uint64_t d_k, rdk_status *s)
 {
     rdk_dot_scale scales[RDK_WAYS];
     p->d_k = (size_t)d_k;
     p->keys = (size_t)keys;
-    p->d_model = o->d_model ? (size_t)o->d_model : 4 * p->d_k;
+    p->d_model = plan->d_model ? (size_t)plan->d_model : 4 * p->d_k;
     list_ways(p);
     for (size_t i = 0; i < p->n_ways; i++) scales[i] = p->way[i].scale;
-    return rdk_theory_dot(scales, p->n_ways, p->d_k, p->keys, queries(o, d_k, keys), o->seed,
+    return rdk_theory_dot(scales, p->n_ways, p->d_k, p->keys, queries(plan, d_k, keys), plan->seed,
                           &p->before, p->e, s);
 }
 
-static bool measure_scores(rdk_theory_scores *t, const rdk_theory_options *o, uint64_t keys,
+static bool measure_scores(rdk_theory_scores *t, const rdk_theory_plan *plan, uint64_t keys,
                            rdk_status *s)
 {
-    size_t rows = rows_of_scores(o, keys);
+    size_t rows = rows_of_scores(plan, keys);
     t->keys = (size_t)keys;
     for (int k = 0; k < RDK_SIGMAS; k++) {
         double sigma2 = rdk_theory_sigma2[k];
         t->exact[k] = rdk_theory_exact(t->keys, sigma2);
-        if (!rdk_theory_gaussian(t->keys, false, sigma2, rows, o->seed, &t->row[k], s) ||
-            !rdk_theory_gaussian(t->keys, true, sigma2, rows, o->seed, &t->causal[k], s))
+        if (!rdk_theory_gaussian(t->keys, false, sigma2, rows, plan->seed, &t->row[k], s) ||
+            !rdk_theory_gaussian(t->keys, true, sigma2, rows, plan->seed, &t->causal[k], s))
             return false;
     }
     return true;
 }
 
-bool rdk_theory_measure(rdk_theory_results *r, const rdk_theory_options *o, rdk_status *s)
+static bool is_in_range(const rdk_theory_plan *plan, rdk_status *s)
 {
-    memset(r, 0, sizeof *r);
-    r->options = o;
-    r->point = rdk_alloc(o->keys.n * o->d_k.n, sizeof *r->point, s);
-    r->scores = rdk_alloc(o->keys.n, sizeof *r->scores, s);
-    bool ok = r->point && r->scores;
-    for (size_t i = 0; ok && i < o->keys.n; i++) {
-        ok = measure_scores(&r->scores[i], o, o->keys.at[i], s);
-        for (size_t j = 0; ok && j < o->d_k.n; j++)
-            ok = measure_point(&r->point[i * o->d_k.n + j], o, o->keys.at[i], o->d_k.at[j], s);
-    }
-    return ok;
+    enum { MOST_WIDE = 65536 };
+    for (size_t j = 0; j < plan->n_d_k; j++)
+        if (plan->d_k[j] < 1 || plan->d_k[j] > MOST_WIDE)
+            return rdk_fail(s, RDK_EVALUE, "theory of d_k = %llu (1 to %d)",
+                            (unsigned long long)plan->d_k[j], MOST_WIDE);
+    for (size_t i = 0; i < plan->n_keys; i++)
+        if (plan->keys[i] < 2 || plan->keys[i] > MOST_WIDE)
+            return rdk_fail(s, RDK_EVALUE, "theory of %llu keys (2 to %d)",
+                            (unsigned long long)plan->keys[i], MOST_WIDE);
+    return true;
 }
 
-void rdk_theory_free(rdk_theory_results *r)
+bool rdk_theory_measure(rdk_theory_results *r, const rdk_theory_plan *plan, rdk_status *s)
 {
-    if (r->findings) rdk_free(r->findings->at);
-    rdk_free(r->findings);
-    rdk_free(r->scores);
-    rdk_free(r->point);
     memset(r, 0, sizeof *r);
+    if (!is_in_range(plan, s)) return false;
+    r->plan = *plan;
+    r->point = rdk_alloc(plan->n_keys * plan->n_d_k, sizeof *r->point, s);
+    r->scores = rdk_alloc(plan->n_keys, sizeof *r->scores, s);
+    bool ok = r->point && r->scores;
+    for (size_t i = 0; ok && i < plan->n_keys; i++) {
+        ok = measure_scores(&r->scores[i], plan, plan->keys[i], s);
+        for (size_t j = 0; ok && j < plan->n_d_k; j++)
+            ok =
+                measure_point(&r->point[i * plan->n_d_k + j], plan, plan->keys[i], plan->d_k[j], s);
+    }
+    return ok;
 }
 
 /* ---- slopes ---------------------------------------------------------------------------------- */
@@ -158,8 +169,8 @@ rdk_slope rdk_theory_slope(const rdk_theory_results *r, size_t keys, size_t way)
 {
     size_t wide = 0;
     fit l = {0};
-    for (size_t j = 0; j < r->options->d_k.n; j++) wide += r->options->d_k.at[j] >= WIDE;
-    for (size_t j = 0; j < r->options->d_k.n; j++) {
+    for (size_t j = 0; j < r->plan.n_d_k; j++) wide += r->plan.d_k[j] >= WIDE;
+    for (size_t j = 0; j < r->plan.n_d_k; j++) {
         const rdk_theory_point *p = rdk_theory_at(r, keys, j);
         rdk_estimate v = rdk_theory_variance(p, way);
         double formula = p->way[way].variance;

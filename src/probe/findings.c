@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * theory: every figure as a finding, and what it is held against.
+ * The variance argument checked: every figure as a finding, and what it is held against.
  *
  * Invariant: a check is off where its distance cannot be luck. Of m checks with a standard error
  * the bound on |z| is the one that all of them together pass in one run of a thousand; what has no
  * random number in it must agree to its digits.
- * Read next: theory_screen.c. */
+ * Read next: src/cli/theory.c. */
 #include <math.h>
 #include <string.h>
 
-#include "theory.h"
+#include <rootdk/probe.h>
 
-/* Scores +x and -x: p_2 = 1 / (1 + e^2x). As the textbooks print them. */
+/* Scores +x and -x: p_2 = 1 / (1 + e^2x). */
 const rdk_hand_row rdk_hand_table[RDK_HAND_ROWS] = {
     {8, 1.125351621e-07, 1.125351494e-07, 2.250702988e-07, 1.913097761e-06, 4.501406e-07},
     {1, .119202922, .1049935854, .2099871708, .3653338551, .4199743},
@@ -238,17 +238,33 @@ static double two_sided(double p)
     return low;
 }
 
+static void free_findings(rdk_theory_results *r)
+{
+    if (r->findings) rdk_free(r->findings->at);
+    rdk_free(r->findings);
+    r->findings = NULL;
+}
+
+void rdk_theory_free(rdk_theory_results *r)
+{
+    free_findings(r);
+    rdk_free(r->scores);
+    rdk_free(r->point);
+    memset(r, 0, sizeof *r);
+}
+
 bool rdk_theory_find(rdk_theory_results *r, rdk_status *s)
 {
     enum { A_POINT = RDK_WAYS * 14, A_LENGTH = RDK_SIGMAS * 24 + RDK_WAYS, HAND = 16 };
-    const rdk_theory_options *o = r->options;
+    const rdk_theory_plan *plan = &r->plan;
+    free_findings(r); /* of an earlier call */
     rdk_findings *f = r->findings = rdk_alloc(1, sizeof *f, s);
     if (!f) return false;
-    f->room = o->keys.n * (o->d_k.n * A_POINT + A_LENGTH) + HAND;
+    f->room = plan->n_keys * (plan->n_d_k * A_POINT + A_LENGTH) + HAND;
     f->at = rdk_alloc(f->room, sizeof *f->at, s);
     if (!f->at) return false;
-    for (size_t i = 0; i < o->keys.n; i++) {
-        for (size_t j = 0; j < o->d_k.n; j++) {
+    for (size_t i = 0; i < plan->n_keys; i++) {
+        for (size_t j = 0; j < plan->n_d_k; j++) {
             const rdk_theory_point *p = rdk_theory_at(r, i, j);
             for (size_t w = 0; w < p->n_ways; w++) find_way(f, p, w);
         }
