@@ -9,7 +9,7 @@
 
 #include "ablate.h"
 
-enum { MOST_AXES = 24, SAVES = 4, FILE_PATH = RDK_PATH_TEXT + 64 };
+enum { MOST_AXES = 24, FILE_PATH = RDK_PATH_TEXT + 64 };
 
 /* A plan being made. */
 typedef struct plan {
@@ -95,6 +95,12 @@ static const rdk_axis *wish_for(const plan *p, const rdk_option *o)
     return NULL;
 }
 
+uint64_t rdk_ablation_save_every(uint64_t steps)
+{
+    enum { SAVES = 4 };
+    return steps < SAVES ? 1 : steps / SAVES;
+}
+
 /* A new ablation varies what was given more than one value. */
 static bool begin_new(const plan *p)
 {
@@ -106,8 +112,9 @@ static bool begin_new(const plan *p)
                            : rdk_option_set(&a->base, w->option, w->values[0], p->status);
         if (!ok) return false;
     }
-    if (!wish_for(p, rdk_option_find("save-every")))
-        a->base.save_every = a->base.steps < SAVES ? 1 : a->base.steps / SAVES;
+    bool saves_given = wish_for(p, rdk_option_find("save-every")) != NULL;
+    a->saves_by_steps = !saves_given && rdk_ablation_axis(a, "steps") < a->n_axes;
+    if (!saves_given) a->base.save_every = rdk_ablation_save_every(a->base.steps);
     return a->n_axes || rdk_fail(p->status, RDK_EVALUE,
                                  "nothing varies (give an option several values, as in "
                                  "--scale none,sqrt --seed 1..3)");
@@ -118,6 +125,11 @@ static bool check_shared(const plan *p, const rdk_axis *w)
 {
     const rdk_ablation *a = p->a;
     rdk_text shared = {0};
+    if (a->saves_by_steps && !strcmp(w->option->name, "save-every"))
+        return rdk_fail(p->status, RDK_EVALUE,
+                        "%s saves each run every quarter of its --steps, this command says %s "
+                        "(drop --save-every, or choose another --out)",
+                        a->directory, w->values[0]);
     rdk_option_text(&a->base, w->option, &shared);
     bool ok = rdk_text_ok(&shared, p->status);
     if (ok && (w->n > 1 || strcmp(shared.data, w->values[0]) != 0))
@@ -138,9 +150,11 @@ static bool read_base(const plan *p)
     char path[FILE_PATH];
     rdk_status cause = {0};
     char *text = rdk_file_read(file_of(p->a, "ablation.ini", path), NULL, p->status);
+    bool *given = take_memory(p, rdk_option_count(), sizeof *given);
     rdk_config_init(&p->a->base);
-    bool ok = text && rdk_config_read(&p->a->base, text, path, NULL, &cause);
+    bool ok = text && given && rdk_config_read(&p->a->base, text, path, given, &cause);
     rdk_free(text);
+    if (ok) p->a->saves_by_steps = !given[rdk_option_find("save-every") - rdk_option_at(0)];
     return ok || rdk_fail(p->status, RDK_EFORMAT, "%s", cause.message);
 }
 
@@ -178,6 +192,8 @@ static bool read_stored(plan *p)
     if (!rdk_file_exists(file_of(p->a, "points.csv", path))) return true;
     p->stored = rdk_table_read(path, p->status);
     p->a->stored = p->stored != NULL;
+    if (p->stored && (!p->stored->rows || !p->stored->columns))
+        return rdk_fail(p->status, RDK_EFORMAT, "%s has no point (remove it to begin anew)", path);
     return p->stored && read_base(p) && read_axes(p);
 }
 

@@ -8,11 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "thresholds.h"
 #include "words.h"
 
-/* accuracy on held-out targets from which a task counts as solved, and what is "near chance": no
- * further above it than this share of the way to 1 */
-static const double SOLVED = 0.99, NEAR_CHANCE = 0.10;
 /* entropy / ln n above which attention is called practically uniform, below which sharp */
 static const double UNIFORM = 0.98, SHARP = 0.30;
 /* how far a measured start may be from its prediction and still be called "as predicted" */
@@ -24,9 +22,9 @@ static void task_sentence(const rdk_trainer *r, const rdk_finals *f)
     double accuracy = f->held_out.accuracy, chance = rdk_task_chance_accuracy(r->task);
     double floor = rdk_task_floor_loss(r->task);
     fprintf(out, "verdict  ");
-    if (!(floor > 0) && accuracy >= SOLVED)
+    if (!(floor > 0) && accuracy >= RDK_SOLVED)
         fprintf(out, "solved: %.2f%% of held-out targets right", 100 * accuracy);
-    else if (!(floor > 0) && isfinite(chance) && accuracy < chance + NEAR_CHANCE * (1 - chance))
+    else if (!(floor > 0) && rdk_is_near_chance(accuracy, chance))
         fprintf(out, "not learned: %.2f%% of held-out targets right, chance is %.1f%%",
                 100 * accuracy, 100 * chance);
     else
@@ -66,10 +64,10 @@ static void end_sentence(const rdk_trainer *r, const rdk_finals *f)
     double e = f->attention_last.entropy_norm;
     fprintf(out, "         It ended %s: entropy/ln n %.3f, score std %.3g, largest |score| %.3g.",
             character(e), e, f->attention_last.score_std, f->attention_last.score_absmax);
-    if (e < SHARP && f->held_out.accuracy >= SOLVED)
+    if (e < SHARP && f->held_out.accuracy >= RDK_SOLVED)
         fprintf(out, " Sharp and right: low entropy late is no failure.");
     if (e < SHARP && f->have_first && f->attention_first.entropy_norm < SHARP &&
-        f->held_out.accuracy < SOLVED)
+        f->held_out.accuracy < RDK_SOLVED)
         fprintf(out, " Sharp from the start and not solved: the picture of saturation.");
     fputc('\n', out);
 }

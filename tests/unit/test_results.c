@@ -49,7 +49,7 @@ static void run(size_t point, const char *status, double start, double loss, dou
     rdk_config_write(&a.resolved[point], RDK_OPT_FINDS, &ini);
     put(path, "config.ini", ini.data);
     rdk_text_free(&ini);
-    snprintf(text, sizeof text, "{\"status\": \"%s\"}\n", status);
+    snprintf(text, sizeof text, "{\"status\": \"%s\", \"chance_loss\": %.17g}\n", status, log(32));
     put(path, "run.json", text);
     snprintf(text, sizeof text,
              "step,split,loss,accuracy,lr,grad_norm,clip_factor,score_absmax,tokens,"
@@ -105,7 +105,7 @@ START_TEST(every_column)
         "sequence_accuracy,solved_at,entropy_norm_first,entropy_norm_last,entropy_norm_min,"
         "score_absmax_max,sat99_last,query_value_ratio_first,query_value_ratio_last,grad_norm_max\n"
         "seed-1,1,done,0,200,2.5,0.5,0.5,200,1,0.875,100,0.6,0.375,0.2,44,0.25,1.75,0.25,7.25\n"
-        "seed-3,3,diverged,1,200,2.5,,0.5,200,,,100,0.6,0.375,0.2,44,0.25,1.75,0.25,7.25\n");
+        "seed-3,3,diverged,1,200,2.5,,0.5,200,,,100,0.6,,0.2,44,,1.75,,7.25\n");
     rdk_free(text);
     rdk_free(r.rows);
     end();
@@ -123,9 +123,9 @@ START_TEST(a_run_without_probes_has_empty_columns)
     put(path, "gradients.csv", "step,tensor,grad_norm\n");
     rdk_results r = read_results();
     ck_assert_uint_eq(r.n, 1);
-    ck_assert(isnan(r.rows[0].entropy_first) && isnan(r.rows[0].ratio_last));
-    ck_assert_double_eq(r.rows[0].best_loss, 0.75);
-    ck_assert_double_eq(r.rows[0].best_step, 100);
+    ck_assert(isnan(r.rows[0].figures.entropy_first) && isnan(r.rows[0].figures.ratio_last));
+    ck_assert_double_eq(r.rows[0].figures.best_loss, 0.75);
+    ck_assert_double_eq(r.rows[0].figures.best_step, 100);
     ck_assert_msg(rdk_results_write(&a, &r, &s), "%s", s.message);
     rdk_free(r.rows);
     end();
@@ -218,16 +218,15 @@ START_TEST(best_rate_and_sensitivity)
     begin_rates();
     rdk_results r = read_results();
     rdk_rates t;
-    rdk_interval best;
-    bool at_end;
     const double chance = log(32);
     ck_assert(rdk_rates_make(&t, &a, &r));
     ck_assert_uint_eq(t.groups.count, 2);
-    ck_assert_uint_eq(rdk_rates_best(&t, 0, &best, &at_end), 1);
-    ck_assert(best.mean == 1 && best.n == 2 && !at_end);
-    /* a rate at which a seed diverged is no best one, however good the other seed is */
-    ck_assert_uint_eq(rdk_rates_best(&t, 1, &best, &at_end), 1);
-    ck_assert(best.mean == 1 && !at_end);
+    rdk_best_rate best = rdk_rates_best(&t, 0);
+    ck_assert_uint_eq(best.rate, 1);
+    ck_assert(best.loss.mean == 1 && best.loss.n == 2 && !best.at_end && !best.diverged);
+    /* a rate at which fewer seeds diverged is better, however good the others are */
+    best = rdk_rates_best(&t, 1);
+    ck_assert(best.rate == 1 && best.loss.mean == 1 && !best.at_end);
 
     /* seed 1: (1 + .5 + chance) / 3 - .5; seed 2: (2 + 1.5 + chance) / 3 - 1.5 */
     rdk_interval s = rdk_rates_sensitivity(&t, 0, false);
