@@ -26,20 +26,20 @@ enum {
 /* ---- values.c: lists ------------------------------------------------------------------------- */
 
 /* One option and its values, as text that rdk_option_set takes, in order, none twice. */
-typedef struct rdk_axis {
+typedef struct rdk_grid_axis {
     const rdk_option *option;
     const char **values;
     size_t n;
-} rdk_axis;
+} rdk_grid_axis;
 
 /* The values of a comma list; 1..5 is 1,2,3,4,5 where whole numbers are taken. Values live in the
  * arena. RDK_EVALUE names option and value. */
-bool rdk_axis_parse(rdk_axis *axis, const rdk_option *o, const char *list, rdk_arena *arena,
-                    rdk_status *s);
+bool rdk_grid_axis_parse(rdk_grid_axis *axis, const rdk_option *o, const char *list,
+                         rdk_arena *arena, rdk_status *s);
 /* Adds one value in its place; nothing where it is there. */
-bool rdk_axis_add(rdk_axis *axis, const char *value, rdk_arena *arena, rdk_status *s);
+bool rdk_grid_axis_add(rdk_grid_axis *axis, const char *value, rdk_arena *arena, rdk_status *s);
 /* The place of a value, or axis->n. */
-size_t rdk_axis_find(const rdk_axis *axis, const char *value);
+size_t rdk_grid_axis_find(const rdk_grid_axis *axis, const char *value);
 /* Order of values: numbers by size, names as in their table, "auto" first. */
 int rdk_value_compare(const rdk_option *o, const char *a, const char *b);
 
@@ -60,7 +60,7 @@ typedef struct rdk_ablation {
     rdk_config base;     /* what all points share, not resolved */
     bool saves_by_steps; /* --steps varies and --save-every was not given: each point has its own
                             (ablation.ini then holds none) */
-    rdk_axis *axes;      /* [n_axes] in the order of the option table, seed last */
+    rdk_grid_axis *axes; /* [n_axes] in the order of the option table, seed last */
     size_t n_axes;
     /* [n_points] a point is its number in the product of all axes, the last one fastest */
     size_t *points;

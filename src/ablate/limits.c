@@ -83,7 +83,7 @@ static void one_width(const rdk_ablation *a, rdk_text *out)
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         if (rdk_ablation_axis(a, widths[i]) < a->n_axes) return;
     for (size_t i = 0; axis < a->n_axes && i < sizeof factors / sizeof *factors; i++)
-        found += rdk_axis_find(&a->axes[axis], factors[i]) < a->axes[axis].n;
+        found += rdk_grid_axis_find(&a->axes[axis], factors[i]) < a->axes[axis].n;
     if (found > 1)
         rdk_text_add(out, "- One d_k was run: there none, sqrt, dk and dmodel differ by a constant "
                           "factor alone, so which of them suits other widths cannot be "

@@ -257,7 +257,7 @@ static void order_points(pool *p)
     for (size_t k = 0; k < seeds; k++)
         for (size_t i = 0; i < a->n_points; i++)
             if (seed == a->n_axes ||
-                rdk_axis_find(&a->axes[seed], rdk_ablation_value(a, i, seed)) == k)
+                rdk_grid_axis_find(&a->axes[seed], rdk_ablation_value(a, i, seed)) == k)
                 p->order[n++] = i;
 }
 

@@ -34,7 +34,7 @@ void rdk_rates_free(rdk_rates *t)
 static size_t place(const rdk_rates *t, const rdk_result *row, size_t axis)
 {
     if (axis == t->a->n_axes) return 0;
-    return rdk_axis_find(&t->a->axes[axis], rdk_ablation_value(t->a, row->point, axis));
+    return rdk_grid_axis_find(&t->a->axes[axis], rdk_ablation_value(t->a, row->point, axis));
 }
 
 /* Fills t->runs with those of the group; their number. */

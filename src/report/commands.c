@@ -53,6 +53,7 @@ static void command_words(rdk_report *r, rdk_text *t)
         rdk_text initial = {0};
         if (o->scope == RDK_OPT_RUNS) continue;
         size_t n = asked_values(r, o, values);
+        if (n > 1 && o->scope == RDK_OPT_RECORDS) continue; /* it follows another one */
         rdk_option_text(&usual, o, &initial);
         bool is_usual = n == 1 && initial.data && !strcmp(values[0], initial.data);
         is_usual = is_usual || (n == 1 && !*values[0]);

@@ -63,10 +63,11 @@ static const char *rate_of(const rdk_report *r, const rdk_cell *c)
 
 static void line(rdk_report *r, rdk_text *t, rdk_cell c)
 {
-    size_t diverged, n = rdk_cell_runs(r, &c, &diverged);
+    size_t diverged, all = rdk_cell_runs(r, &c, &diverged);
     bool compared = c.rate == RDK_BEST_RATE;
     rdk_solved solved = rdk_cell_solved(r, &c);
-    if (!n) return;
+    size_t n = solved.runs; /* that are not finished are in none of these figures */
+    if (!all) return;
     rdk_text_add(t, "<tr><td class=\"n\">%zu</td><td><span class=\"swatch c%d\"></span>",
                  r->d_k[c.panel], r->colour[c.series]);
     rdk_html(t, r->series[c.series]);

@@ -225,9 +225,10 @@ static void limits(rdk_report *r, rdk_text *t)
     if (unfinished)
         rdk_text_add(t, "%zu of %zu runs %s not finished: %s. ", unfinished, r->n_runs,
                      unfinished == 1 ? "is" : "are",
-                     r->ablation ? "their curves go as far as they went, and no figure of an end "
-                                   "has them"
-                                 : "these are figures so far");
+                     r->ablation
+                         ? "curves are shown as far as they go, and figures of an end leave "
+                           "such runs out"
+                         : "these are figures so far");
     rdk_text_add(t, "</li>\n");
 }
 

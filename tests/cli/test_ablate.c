@@ -332,6 +332,37 @@ START_TEST(refused_in_one_line_without_a_trace)
 }
 END_TEST
 
+/* A header without a row, as an editor may leave it. */
+START_TEST(a_grid_without_points_is_refused)
+{
+    char *dir = program_directory();
+    train(dir, QUICK, WITH("--out", "a"), 0);
+    program_write(dir, "a/points.csv", "scale,seed\n");
+    static const char *const modes[] = {"--list", "--collect", "--describe", "--jobs=1"};
+    for (int i = 0; i < 4; i++) {
+        program_run r = train_and_read(dir, WITH("ablate", "--out", "a", modes[i]), NULL, 1);
+        ck_assert_msg(strstr(r.err, "a/points.csv has no point"), "%s", r.err);
+        program_free(&r);
+    }
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* The program of a child is found where the shell found it. */
+START_TEST(called_by_a_name_in_path)
+{
+    char *dir = program_directory(), command[4 * PROGRAM_PATH];
+    snprintf(command, sizeof command,
+             "cd '%s' && ln -s '%s' here && PATH=\"$PWD:$PATH\" here ablate --seed 1..2 --layers 1 "
+             "--task copy --seq-len 4 --vocab 5 --d-model 8 --heads 2 --batch 4 --eval-size 8 "
+             "--steps 3 --out a >log 2>&1",
+             dir, program_path());
+    ck_assert_int_eq(system(command), 0);
+    ck_assert(run_has(dir, "a", "results.csv"));
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(describe_runs_nothing)
 {
     char *dir = program_directory();
@@ -358,5 +389,7 @@ RDK_TEST_MAIN("ablate", {
     ADD(two_at_once_share_the_work);
     ADD_LOOP(each_command_does_one_point, 2);
     ADD(refused_in_one_line_without_a_trace);
+    ADD(a_grid_without_points_is_refused);
+    ADD(called_by_a_name_in_path);
     ADD(describe_runs_nothing);
 })

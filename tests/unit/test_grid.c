@@ -14,10 +14,10 @@
 static void check_list(const char *option, const char *list, const char *want)
 {
     rdk_status s = {0};
-    rdk_axis axis;
+    rdk_grid_axis axis;
     rdk_text got = {0};
     rdk_arena *arena = rdk_arena_new(&s);
-    bool ok = rdk_axis_parse(&axis, rdk_option_find(option), list, arena, &s);
+    bool ok = rdk_grid_axis_parse(&axis, rdk_option_find(option), list, arena, &s);
     for (size_t i = 0; ok && i < axis.n; i++)
         rdk_text_add(&got, "%s%s", i ? " " : "", axis.values[i]);
     ck_assert_str_eq(ok ? got.data : s.message, want);

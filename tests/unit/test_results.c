@@ -1,54 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * Results of an ablation from run directories written by hand: every column, groups over seeds,
  * learning rates, and the sentences on what cannot be concluded. */
-#include <harness.h>
-
-#include <sys/stat.h>
-#include <unistd.h>
+#include "results_fixture.h"
 
 #include "ablate/rates.h"
 
-static char directory[64];
-static rdk_ablation a;
-
 /* ---- runs by hand ------------------------------------------------------------------------------
  */
-
-static void put(const char *run, const char *name, const char *text)
-{
-    rdk_status s = {0};
-    char path[RDK_PATH_TEXT + 64];
-    snprintf(path, sizeof path, "%s/%s", run, name);
-    ck_assert_msg(rdk_file_replace(path, text, strlen(text), &s), "%s", s.message);
-}
-
-static void begin(const rdk_wish *wishes, size_t n)
-{
-    rdk_status s = {0};
-    strcpy(directory, "/tmp/rdk-test-results-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    ck_assert_msg(rdk_ablation_plan(&a, directory, wishes, n, &s), "%s", s.message);
-    ck_assert_msg(rdk_ablation_store(&a, wishes, n, &s), "%s", s.message);
-}
-
-static void end(void)
-{
-    char command[128];
-    rdk_ablation_free(&a);
-    snprintf(command, sizeof command, "rm -r '%s'", directory);
-    ck_assert_int_eq(system(command), 0);
-}
 
 /* The run of a point: its held-out loss is `start`, then `loss` at step 200. */
 static void run(size_t point, const char *status, double start, double loss, double accuracy)
 {
     char path[RDK_PATH_TEXT], text[2000];
-    rdk_text ini = {0};
-    rdk_point_path(&a, point, path);
-    ck_assert(mkdir(path, 0700) == 0);
-    rdk_config_write(&a.resolved[point], RDK_OPT_FINDS, &ini);
-    put(path, "config.ini", ini.data);
-    rdk_text_free(&ini);
+    put_config(point, path);
     snprintf(text, sizeof text, "{\"status\": \"%s\", \"chance_loss\": %.17g}\n", status, log(32));
     put(path, "run.json", text);
     snprintf(text, sizeof text,
@@ -76,11 +40,6 @@ static rdk_results read_results(void)
     rdk_results r;
     ck_assert_msg(rdk_results_read(&a, &r, &s), "%s", s.message);
     return r;
-}
-
-static const rdk_option *option(const char *name)
-{
-    return rdk_option_find(name);
 }
 
 /* ---- columns -----------------------------------------------------------------------------------
