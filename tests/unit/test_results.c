@@ -204,6 +204,32 @@ START_TEST(best_rate_and_sensitivity)
 }
 END_TEST
 
+/* At 1 two of three seeds diverged, at 2 one, at 3 all: the best rate is 2, whatever the losses. */
+START_TEST(best_rate_where_some_run_diverged_at_every_rate)
+{
+    static const int bad[3] = {2, 1, 3};
+    rdk_wish wishes[] = {{option("lr"), "1,2,3", true}, {option("seed"), "1..3", true}};
+    rdk_text t = {0};
+    begin(wishes, 2);
+    for (size_t i = 0; i < 9; i++)
+        run(i, (int)(i % 3) < bad[i / 3] ? "diverged" : "done", 5, i < 3 ? 0.25 : 2, 0.5);
+    rdk_results r = read_results();
+    rdk_rates rates;
+    ck_assert(rdk_rates_make(&rates, &a, &r));
+    rdk_best_rate best = rdk_rates_best(&rates, 0);
+    ck_assert(best.rate == 1 && best.diverged == 1 && !best.at_end);
+    ck_assert(best.loss.mean == 2 && best.loss.n == 2);
+    rdk_results_limits(&a, &r, &t);
+    ck_assert_msg(strstr(t.data, "In 1 of 1 rows of the second table some run diverged at every "
+                                 "lr: the best one is that at which the fewest did"),
+                  "%s", t.data);
+    rdk_text_free(&t);
+    rdk_rates_free(&rates);
+    rdk_free(r.rows);
+    end();
+}
+END_TEST
+
 START_TEST(a_seed_without_all_rates_says_nothing_of_sensitivity)
 {
     char path[RDK_PATH_TEXT];
@@ -272,6 +298,7 @@ RDK_TEST_MAIN("results", {
     ADD(a_run_of_another_configuration_is_refused);
     ADD(means_and_intervals_leave_diverged_runs_out);
     ADD(best_rate_and_sensitivity);
+    ADD(best_rate_where_some_run_diverged_at_every_rate);
     ADD(a_seed_without_all_rates_says_nothing_of_sensitivity);
     ADD(limits);
 })
