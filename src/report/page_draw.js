@@ -266,7 +266,7 @@ function drawMarks(e, panel, axes) {
     if (c.h || died === null || !shown(c.r) || !series[R.runs[c.r].s]) return;
     var px = place(axes.x, died), py = place(axes.y, y);
     if (!(px >= 0 && px <= 1)) return;
-    py = Math.max(0, Math.min(1, py));
+    py = py > 0 ? Math.min(1, py) : 0; // also where a logarithmic axis has no place for it
     make("path", { "class": "death", d: "M" + (b[0] + b[2] * px - 4) + " " + (b[1] + b[3] * (1 - py) - 4) +
       "l8 8m0-8l-8 8" }, e);
   });
