@@ -119,6 +119,8 @@ static void summary(const view *v)
             snprintf(solved, sizeof solved, "%.0f", run->figures.solved_at);
         snprintf(entropy, sizeof entropy, "%.3f -> %.3f", run->figures.entropy_first,
                  run->figures.entropy_last);
+        if (isnan(run->figures.entropy_last))
+            snprintf(entropy, sizeof entropy, "%.3f -> -", run->figures.entropy_first);
         if (isnan(run->figures.entropy_first)) snprintf(entropy, sizeof entropy, "-");
         fprintf(v->out, "%s%c%s %s %-11.11s %7.0f %9s %7s %6s %14s\n",
                 v->o->colour ? rdk_canvas_colour((unsigned char)(i + 1)) : "", (char)('a' + i),
