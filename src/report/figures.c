@@ -157,8 +157,8 @@ bool rdk_gradient_next(const rdk_table *t, size_t *row, rdk_gradient_step *out)
         queries += query;
         layers++;
     }
-    *out = (rdk_gradient_step){step[end - 1], layers ? queries / layers : NAN,
-                               layers ? ratios / layers : NAN};
+    *out = (rdk_gradient_step){step[end - 1], layers > 0 ? queries / layers : NAN,
+                               layers > 0 ? ratios / layers : NAN};
     return true;
 }
 
