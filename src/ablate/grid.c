@@ -227,14 +227,14 @@ static void add_stored_points(const plan *p)
     }
 }
 
-/* All combinations of wanted[i], which are values of axis i. */
-static void add_product(const plan *p, const rdk_grid_axis *wanted, size_t count)
+/* All combinations of wanted[i], which are values of axis i of all `axes`. */
+static void add_product(const plan *p, const rdk_grid_axis *wanted, size_t axes, size_t count)
 {
     rdk_ablation *a = p->a;
-    size_t place[MOST_AXES];
+    size_t place[MOST_AXES] = {0};
     for (size_t k = 0; k < count; k++) {
         size_t rest = k;
-        for (size_t i = a->n_axes; i-- > 0; rest /= wanted[i].n)
+        for (size_t i = axes; i-- > 0; rest /= wanted[i].n)
             place[i] = rdk_grid_axis_find(&a->axes[i], wanted[i].values[rest % wanted[i].n]);
         a->points[a->n_points++] = number_of(a, place);
     }
@@ -262,8 +262,9 @@ static bool merge_points(const plan *p)
     rdk_ablation *a = p->a;
     rdk_grid_axis wanted[MOST_AXES];
     size_t count = 1, all = 1, stored = p->stored ? p->stored->rows : 0;
+    const size_t axes = a->n_axes;
     bool counted = true;
-    for (size_t i = 0; i < a->n_axes; i++) {
+    for (size_t i = 0; i < axes; i++) {
         rdk_grid_axis *axis = &a->axes[i];
         const rdk_grid_axis *w = wish_for(p, axis->option);
         /* a copy: what was there is about to get more values */
@@ -283,7 +284,7 @@ static bool merge_points(const plan *p)
     a->points = take_memory(p, count + stored, sizeof *a->points);
     if (!a->points) return false;
     add_stored_points(p);
-    if (adds_points(p)) add_product(p, wanted, count);
+    if (adds_points(p)) add_product(p, wanted, axes, count);
     sort_points(a);
     return true;
 }
