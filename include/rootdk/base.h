@@ -178,7 +178,9 @@ typedef struct rdk_text {
 void rdk_text_add(rdk_text *t, const char *format, ...) RDK_PRINTF(2, 3);
 void rdk_text_bytes(rdk_text *t, const void *bytes, size_t n);
 void rdk_text_json(rdk_text *t, const char *string); /* quoted and escaped, strict JSON */
-/* A path as one word of a POSIX shell, quoted where that is needed; never taken for an option. */
+/* One word of a POSIX shell, quoted where that is needed. */
+void rdk_text_shell_word(rdk_text *t, const char *word);
+/* The same of a path, which is never taken for an option: "-x" becomes "./-x". */
 void rdk_text_shell(rdk_text *t, const char *path);
 /* One field of CSV as RFC 4180 has it: quoted where it holds a comma, a quote or a line end. */
 void rdk_text_csv(rdk_text *t, const char *field);

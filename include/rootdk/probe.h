@@ -330,7 +330,7 @@ double rdk_median(double *x, size_t n);
 
 /* Sensitivity to the learning rate (Wortsman et al. 2023): the mean of min(loss, l0) over the rates
  * tried, less the best of them; loss[i]: final loss at rate i. A loss that is not finite counts as
- * l0. `l0` is ln V (chance) or the loss before the first update: saturation can raise the latter
+ * l0. `l0` is the loss at chance or that before the first update: saturation can raise the latter
  * far above chance, so both belong in a table. A model that never leaves l0 scores 0: read it next
  * to the losses. NAN for n = 0 or l0 not finite. */
 double rdk_lr_sensitivity(const double *loss, size_t n, double l0);

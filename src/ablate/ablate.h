@@ -14,6 +14,8 @@
 
 #include <rootdk/report.h>
 
+#include "report/figures.h"
+
 enum {
     RDK_POINT_NAME = 256, /* bytes of a point's name */
     RDK_ABLATION_PATH = RDK_PATH_TEXT - RDK_POINT_NAME,
@@ -24,20 +26,20 @@ enum {
 /* ---- values.c: lists ------------------------------------------------------------------------- */
 
 /* One option and its values, as text that rdk_option_set takes, in order, none twice. */
-typedef struct rdk_axis {
+typedef struct rdk_grid_axis {
     const rdk_option *option;
     const char **values;
     size_t n;
-} rdk_axis;
+} rdk_grid_axis;
 
 /* The values of a comma list; 1..5 is 1,2,3,4,5 where whole numbers are taken. Values live in the
  * arena. RDK_EVALUE names option and value. */
-bool rdk_axis_parse(rdk_axis *axis, const rdk_option *o, const char *list, rdk_arena *arena,
-                    rdk_status *s);
+bool rdk_grid_axis_parse(rdk_grid_axis *axis, const rdk_option *o, const char *list,
+                         rdk_arena *arena, rdk_status *s);
 /* Adds one value in its place; nothing where it is there. */
-bool rdk_axis_add(rdk_axis *axis, const char *value, rdk_arena *arena, rdk_status *s);
+bool rdk_grid_axis_add(rdk_grid_axis *axis, const char *value, rdk_arena *arena, rdk_status *s);
 /* The place of a value, or axis->n. */
-size_t rdk_axis_find(const rdk_axis *axis, const char *value);
+size_t rdk_grid_axis_find(const rdk_grid_axis *axis, const char *value);
 /* Order of values: numbers by size, names as in their table, "auto" first. */
 int rdk_value_compare(const rdk_option *o, const char *a, const char *b);
 
@@ -54,16 +56,16 @@ typedef struct rdk_wish {
 typedef struct rdk_ablation {
     rdk_arena *arena; /* owns all below */
     char directory[RDK_ABLATION_PATH];
-    bool stored;     /* stands on the disk as it is here */
-    rdk_config base; /* what all points share, not resolved */
-    rdk_axis *axes;  /* [n_axes] in the order of the option table, seed last */
+    bool stored;         /* stands on the disk as it is here */
+    rdk_config base;     /* what all points share, not resolved */
+    bool saves_by_steps; /* --steps varies and --save-every was not given: each point has its own
+                            (ablation.ini then holds none) */
+    rdk_grid_axis *axes; /* [n_axes] in the order of the option table, seed last */
     size_t n_axes;
     /* [n_points] a point is its number in the product of all axes, the last one fastest */
     size_t *points;
     size_t n_points;
     rdk_config *resolved; /* [n_points] or NULL: as the runs will have them */
-    double *chance; /* [n_points] or NULL: loss at chance (ln of the possible answers); NAN where
-                       unknown */
 } rdk_ablation;
 
 /* The ablation of a directory (empty: runs/ablate-TASK). What stands there, and the points that the
@@ -72,13 +74,15 @@ typedef struct rdk_ablation {
  * which nothing varies; RDK_EFORMAT a damaged file. Free with rdk_ablation_free either way. */
 bool rdk_ablation_plan(rdk_ablation *a, const char *directory, const rdk_wish *wishes, size_t n,
                        rdk_status *s);
-/* Every point's configuration, checked as a run would: fills resolved and chance. */
+/* Every point's configuration, checked as a run would: fills resolved. */
 bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s);
 /* Plans again, with the directory locked against others who add points, and writes. */
 bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_status *s);
 void rdk_ablation_free(rdk_ablation *a);
 
 const char *rdk_ablation_value(const rdk_ablation *a, size_t point, size_t axis);
+/* A quarter of the steps, at least 1: where --save-every was not given. */
+uint64_t rdk_ablation_save_every(uint64_t steps);
 /* The axis of this option, or n_axes. */
 size_t rdk_ablation_axis(const rdk_ablation *a, const char *option);
 
@@ -111,8 +115,6 @@ int rdk_point_lock(const rdk_ablation *a, size_t point, rdk_status *s);
 /* The words of the program that train it: argv[0] is `program`; NULL-terminated, in the arena. */
 char **rdk_point_command(const rdk_ablation *a, size_t point, rdk_point_state state, int threads,
                          const char *program, rdk_arena *arena, rdk_status *s);
-/* A word as the shell reads it back, quoted where it must be; appended. */
-void rdk_shell_word(rdk_text *t, const char *word);
 
 /* ---- pool.c: the processes ------------------------------------------------------------------- */
 
@@ -158,20 +160,10 @@ void rdk_progress_left(const rdk_progress *p, rdk_text *out);
 
 /* ---- results.c: what came out ---------------------------------------------------------------- */
 
-/* Of one finished run. NAN where there is no such figure. Attention: means over layers and heads.
- */
+/* Of one finished run. */
 typedef struct rdk_result {
     size_t point;
-    bool diverged;
-    double step;                              /* the last one */
-    double initial_loss;                      /* held out, before the first update */
-    double loss, accuracy, sequence_accuracy; /* held out, at the end; of a diverged run: NAN */
-    double best_loss, best_step;
-    double solved_at; /* first evaluation with accuracy >= 99 % */
-    double entropy_first, entropy_last, entropy_min;
-    double score_absmax_max, sat99_last;
-    double ratio_first, ratio_last; /* |dW_Q| / |dW_V|, mean over layers */
-    double grad_norm_max;
+    rdk_run_figures figures;
 } rdk_result;
 
 typedef struct rdk_results {

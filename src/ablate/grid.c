@@ -9,14 +9,14 @@
 
 #include "ablate.h"
 
-enum { MOST_AXES = 24, SAVES = 4, FILE_PATH = RDK_PATH_TEXT + 64 };
+enum { MOST_AXES = 24, FILE_PATH = RDK_PATH_TEXT + 64 };
 
 /* A plan being made. */
 typedef struct plan {
     rdk_ablation *a;
     const rdk_wish *wishes;
     size_t n_wishes;
-    rdk_axis *wished; /* [n_wishes] their values */
+    rdk_grid_axis *wished; /* [n_wishes] their values */
     rdk_table *stored;
     rdk_status *status;
 } plan;
@@ -53,17 +53,17 @@ const char *rdk_ablation_value(const rdk_ablation *a, size_t point, size_t axis)
  */
 
 /* The order of the option table, but the seed is always the last: it varies fastest. */
-static bool axis_before(const rdk_axis *x, const rdk_axis *y)
+static bool axis_before(const rdk_grid_axis *x, const rdk_grid_axis *y)
 {
     bool x_is_seed = !strcmp(x->option->name, "seed"), y_is_seed = !strcmp(y->option->name, "seed");
     return x_is_seed != y_is_seed ? y_is_seed : x->option < y->option;
 }
 
-static bool add_axis(const plan *p, const rdk_option *o, rdk_axis **added)
+static bool add_axis(const plan *p, const rdk_option *o, rdk_grid_axis **added)
 {
     rdk_ablation *a = p->a;
     size_t at = a->n_axes;
-    rdk_axis new = {.option = o};
+    rdk_grid_axis new = {.option = o};
     if (!a->axes && !(a->axes = take_memory(p, MOST_AXES, sizeof *a->axes))) return false;
     if (a->n_axes == MOST_AXES)
         return rdk_fail(p->status, RDK_EVALUE, "more than %d options vary", MOST_AXES);
@@ -80,19 +80,25 @@ static bool parse_wishes(plan *p)
     for (size_t i = 0; p->wished && i < p->n_wishes; i++) {
         const rdk_wish *w = &p->wishes[i];
         p->wished[i].option = w->option;
-        bool ok = w->list
-                      ? rdk_axis_parse(&p->wished[i], w->option, w->text, p->a->arena, p->status)
-                      : rdk_axis_add(&p->wished[i], w->text, p->a->arena, p->status);
+        bool ok =
+            w->list ? rdk_grid_axis_parse(&p->wished[i], w->option, w->text, p->a->arena, p->status)
+                    : rdk_grid_axis_add(&p->wished[i], w->text, p->a->arena, p->status);
         if (!ok) return false;
     }
     return p->wished != NULL;
 }
 
-static const rdk_axis *wish_for(const plan *p, const rdk_option *o)
+static const rdk_grid_axis *wish_for(const plan *p, const rdk_option *o)
 {
     for (size_t i = 0; i < p->n_wishes; i++)
         if (p->wished[i].option == o) return &p->wished[i];
     return NULL;
+}
+
+uint64_t rdk_ablation_save_every(uint64_t steps)
+{
+    enum { SAVES = 4 };
+    return steps < SAVES ? 1 : steps / SAVES;
 }
 
 /* A new ablation varies what was given more than one value. */
@@ -101,23 +107,29 @@ static bool begin_new(const plan *p)
     rdk_ablation *a = p->a;
     rdk_config_init(&a->base);
     for (size_t i = 0; i < p->n_wishes; i++) {
-        const rdk_axis *w = &p->wished[i];
+        const rdk_grid_axis *w = &p->wished[i];
         bool ok = w->n > 1 ? add_axis(p, w->option, NULL)
                            : rdk_option_set(&a->base, w->option, w->values[0], p->status);
         if (!ok) return false;
     }
-    if (!wish_for(p, rdk_option_find("save-every")))
-        a->base.save_every = a->base.steps < SAVES ? 1 : a->base.steps / SAVES;
+    bool saves_given = wish_for(p, rdk_option_find("save-every")) != NULL;
+    a->saves_by_steps = !saves_given && rdk_ablation_axis(a, "steps") < a->n_axes;
+    if (!saves_given) a->base.save_every = rdk_ablation_save_every(a->base.steps);
     return a->n_axes || rdk_fail(p->status, RDK_EVALUE,
                                  "nothing varies (give an option several values, as in "
                                  "--scale none,sqrt --seed 1..3)");
 }
 
 /* An option that all runs share may be given again, but not changed. */
-static bool check_shared(const plan *p, const rdk_axis *w)
+static bool check_shared(const plan *p, const rdk_grid_axis *w)
 {
     const rdk_ablation *a = p->a;
     rdk_text shared = {0};
+    if (a->saves_by_steps && !strcmp(w->option->name, "save-every"))
+        return rdk_fail(p->status, RDK_EVALUE,
+                        "%s saves each run every quarter of its --steps, this command says %s "
+                        "(drop --save-every, or choose another --out)",
+                        a->directory, w->values[0]);
     rdk_option_text(&a->base, w->option, &shared);
     bool ok = rdk_text_ok(&shared, p->status);
     if (ok && (w->n > 1 || strcmp(shared.data, w->values[0]) != 0))
@@ -138,9 +150,11 @@ static bool read_base(const plan *p)
     char path[FILE_PATH];
     rdk_status cause = {0};
     char *text = rdk_file_read(file_of(p->a, "ablation.ini", path), NULL, p->status);
+    bool *given = take_memory(p, rdk_option_count(), sizeof *given);
     rdk_config_init(&p->a->base);
-    bool ok = text && rdk_config_read(&p->a->base, text, path, NULL, &cause);
+    bool ok = text && given && rdk_config_read(&p->a->base, text, path, given, &cause);
     rdk_free(text);
+    if (ok) p->a->saves_by_steps = !given[rdk_option_find("save-every") - rdk_option_at(0)];
     return ok || rdk_fail(p->status, RDK_EFORMAT, "%s", cause.message);
 }
 
@@ -148,7 +162,7 @@ static bool read_axes(const plan *p)
 {
     const rdk_table *t = p->stored;
     for (size_t column = 0; column < t->columns; column++) {
-        rdk_axis *axis;
+        rdk_grid_axis *axis;
         const rdk_option *o = rdk_option_find(t->names[column]);
         if (!o || o->scope == RDK_OPT_RUNS)
             return rdk_fail(p->status, RDK_EFORMAT, "%s: '%s' is no option that can vary", t->path,
@@ -157,7 +171,7 @@ static bool read_axes(const plan *p)
     }
     /* values only now: adding an axis moves others */
     for (size_t i = 0; i < p->a->n_axes; i++) {
-        rdk_axis *axis = &p->a->axes[i];
+        rdk_grid_axis *axis = &p->a->axes[i];
         int column = rdk_table_column(t, axis->option->name);
         for (size_t row = 0; row < t->rows; row++) {
             rdk_config c = {0};
@@ -165,7 +179,7 @@ static bool read_axes(const plan *p)
             rdk_status cause = {0};
             if (!rdk_option_set(&c, axis->option, value, &cause))
                 return rdk_fail(p->status, RDK_EFORMAT, "%s: %s", t->path, cause.message);
-            if (!rdk_axis_add(axis, value, p->a->arena, p->status)) return false;
+            if (!rdk_grid_axis_add(axis, value, p->a->arena, p->status)) return false;
         }
     }
     return true;
@@ -178,6 +192,8 @@ static bool read_stored(plan *p)
     if (!rdk_file_exists(file_of(p->a, "points.csv", path))) return true;
     p->stored = rdk_table_read(path, p->status);
     p->a->stored = p->stored != NULL;
+    if (p->stored && (!p->stored->rows || !p->stored->columns))
+        return rdk_fail(p->status, RDK_EFORMAT, "%s has no point (remove it to begin anew)", path);
     return p->stored && read_base(p) && read_axes(p);
 }
 
@@ -205,21 +221,21 @@ static void add_stored_points(const plan *p)
     for (size_t row = 0; p->stored && row < p->stored->rows; row++) {
         for (size_t i = 0; i < a->n_axes; i++) {
             int column = rdk_table_column(p->stored, a->axes[i].option->name);
-            place[i] = rdk_axis_find(&a->axes[i], rdk_table_word(p->stored, row, column));
+            place[i] = rdk_grid_axis_find(&a->axes[i], rdk_table_word(p->stored, row, column));
         }
         a->points[a->n_points++] = number_of(a, place);
     }
 }
 
-/* All combinations of wanted[i], which are values of axis i. */
-static void add_product(const plan *p, const rdk_axis *wanted, size_t count)
+/* All combinations of wanted[i], which are values of axis i of all `axes`. */
+static void add_product(const plan *p, const rdk_grid_axis *wanted, size_t axes, size_t count)
 {
     rdk_ablation *a = p->a;
-    size_t place[MOST_AXES];
+    size_t place[MOST_AXES] = {0};
     for (size_t k = 0; k < count; k++) {
         size_t rest = k;
-        for (size_t i = a->n_axes; i-- > 0; rest /= wanted[i].n)
-            place[i] = rdk_axis_find(&a->axes[i], wanted[i].values[rest % wanted[i].n]);
+        for (size_t i = axes; i-- > 0; rest /= wanted[i].n)
+            place[i] = rdk_grid_axis_find(&a->axes[i], wanted[i].values[rest % wanted[i].n]);
         a->points[a->n_points++] = number_of(a, place);
     }
 }
@@ -244,19 +260,21 @@ static bool adds_points(const plan *p)
 static bool merge_points(const plan *p)
 {
     rdk_ablation *a = p->a;
-    rdk_axis wanted[MOST_AXES];
+    rdk_grid_axis wanted[MOST_AXES];
     size_t count = 1, all = 1, stored = p->stored ? p->stored->rows : 0;
+    const size_t axes = a->n_axes;
     bool counted = true;
-    for (size_t i = 0; i < a->n_axes; i++) {
-        rdk_axis *axis = &a->axes[i];
-        const rdk_axis *w = wish_for(p, axis->option);
+    for (size_t i = 0; i < axes; i++) {
+        rdk_grid_axis *axis = &a->axes[i];
+        const rdk_grid_axis *w = wish_for(p, axis->option);
         /* a copy: what was there is about to get more values */
         wanted[i] =
-            w ? *w : (rdk_axis){axis->option, take_memory(p, axis->n, sizeof(char *)), axis->n};
+            w ? *w
+              : (rdk_grid_axis){axis->option, take_memory(p, axis->n, sizeof(char *)), axis->n};
         if (!wanted[i].values) return false;
         if (!w) memcpy(wanted[i].values, axis->values, axis->n * sizeof *axis->values);
         for (size_t k = 0; k < wanted[i].n; k++)
-            if (!rdk_axis_add(axis, wanted[i].values[k], a->arena, p->status)) return false;
+            if (!rdk_grid_axis_add(axis, wanted[i].values[k], a->arena, p->status)) return false;
         counted = counted && rdk_size_mul(count, wanted[i].n, &count) && count <= RDK_MOST_POINTS &&
                   rdk_size_mul(all, axis->n, &all);
     }
@@ -266,7 +284,7 @@ static bool merge_points(const plan *p)
     a->points = take_memory(p, count + stored, sizeof *a->points);
     if (!a->points) return false;
     add_stored_points(p);
-    if (adds_points(p)) add_product(p, wanted, count);
+    if (adds_points(p)) add_product(p, wanted, axes, count);
     sort_points(a);
     return true;
 }
@@ -277,7 +295,7 @@ static bool merge_points(const plan *p)
 static bool choose_directory(const plan *p, const char *directory)
 {
     const rdk_option *o = rdk_option_find("task");
-    const rdk_axis *task = wish_for(p, o);
+    const rdk_grid_axis *task = wish_for(p, o);
     size_t room = sizeof p->a->directory;
     int n = directory[0]          ? snprintf(p->a->directory, room, "%s", directory)
             : task && task->n > 1 ? snprintf(p->a->directory, room, "runs/ablate")

@@ -9,7 +9,8 @@ static size_t key_of(const rdk_groups *g, const rdk_ablation *a, size_t point)
     size_t key = 0;
     for (size_t i = 0; i < a->n_axes; i++)
         if (!g->inner[i])
-            key = key * a->axes[i].n + rdk_axis_find(&a->axes[i], rdk_ablation_value(a, point, i));
+            key = key * a->axes[i].n +
+                  rdk_grid_axis_find(&a->axes[i], rdk_ablation_value(a, point, i));
     return key;
 }
 

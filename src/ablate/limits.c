@@ -35,24 +35,24 @@ static void one_rate(const rdk_ablation *a, rdk_text *out)
 static void rates_at_the_end(const rdk_ablation *a, const rdk_results *r, rdk_text *out)
 {
     rdk_rates t;
-    size_t ends = 0, none = 0;
+    size_t ends = 0, diverged = 0;
     if (rdk_rates_make(&t, a, r)) {
         for (size_t k = 0; k < t.groups.count; k++) {
-            rdk_interval best;
-            bool at_end;
-            none += rdk_rates_best(&t, k, &best, &at_end) == t.rates;
-            ends += at_end;
+            rdk_best_rate best = rdk_rates_best(&t, k);
+            ends += best.at_end;
+            diverged += best.rate == t.rates || best.diverged > 0;
         }
         if (ends)
             rdk_text_add(out,
                          "- In %zu of %zu rows of the second table the best lr is the smallest "
                          "or the largest that was run: a better one may lie beyond.\n",
                          ends, t.groups.count);
-        if (none)
+        if (diverged)
             rdk_text_add(out,
-                         "- In %zu of %zu rows of the second table a run diverged at every lr: "
-                         "there is no best one.\n",
-                         none, t.groups.count);
+                         "- In %zu of %zu rows of the second table some run diverged at every lr: "
+                         "the best one is that at which the fewest did, its loss that of the "
+                         "others.\n",
+                         diverged, t.groups.count);
     }
     rdk_rates_free(&t);
 }
@@ -83,7 +83,7 @@ static void one_width(const rdk_ablation *a, rdk_text *out)
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         if (rdk_ablation_axis(a, widths[i]) < a->n_axes) return;
     for (size_t i = 0; axis < a->n_axes && i < sizeof factors / sizeof *factors; i++)
-        found += rdk_axis_find(&a->axes[axis], factors[i]) < a->axes[axis].n;
+        found += rdk_grid_axis_find(&a->axes[axis], factors[i]) < a->axes[axis].n;
     if (found > 1)
         rdk_text_add(out, "- One d_k was run: there none, sqrt, dk and dmodel differ by a constant "
                           "factor alone, so which of them suits other widths cannot be "

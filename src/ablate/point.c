@@ -79,6 +79,7 @@ void rdk_point_config(const rdk_ablation *a, size_t point, rdk_config *c)
     *c = a->base;
     for (size_t i = 0; i < a->n_axes; i++) /* values that were taken before */
         rdk_option_set(c, a->axes[i].option, rdk_ablation_value(a, point, i), NULL);
+    if (a->saves_by_steps) c->save_every = rdk_ablation_save_every(c->steps);
 }
 
 double rdk_point_flops(const rdk_ablation *a, size_t point)
@@ -239,22 +240,4 @@ char **rdk_point_command(const rdk_ablation *a, size_t point, rdk_point_state st
         add_word(&w, "--force", ""); /* the lock, the log and what a killed run left are there */
     }
     return rdk_ok(s) ? w.word : NULL;
-}
-
-void rdk_shell_word(rdk_text *t, const char *word)
-{
-    bool plain = *word != '\0';
-    for (const char *p = word; *p; p++) plain = plain && (is_plain(*p) || strchr("_/=,:@%", *p));
-    if (plain) {
-        rdk_text_add(t, "%s", word);
-        return;
-    }
-    rdk_text_add(t, "'");
-    for (; *word; word++) {
-        if (*word == '\'')
-            rdk_text_add(t, "'\\''");
-        else
-            rdk_text_bytes(t, word, 1);
-    }
-    rdk_text_add(t, "'");
 }

@@ -89,14 +89,13 @@ static double cost_of(const pool *p, size_t point)
     return rdk_point_flops(p->a, point);
 }
 
+/* However it came to be done: here, before, or by another process. */
 static void end_point(pool *p, size_t point, bool diverged)
 {
     p->fates[point] = ENDED;
     p->progress.cost_left -= cost_of(p, point);
     p->progress.done++;
     p->progress.diverged += diverged;
-    p->end->finished++;
-    p->end->diverged += diverged;
 }
 
 /* ran: its log says more. */
@@ -199,6 +198,8 @@ static void end_job(pool *p, job *j, int status)
     if (code == EXIT_DONE || code == EXIT_DIVERGED) {
         p->progress.seconds += rdk_seconds() - ended.started;
         p->progress.cost_done += ended.cost;
+        p->end->finished++;
+        p->end->diverged += code == EXIT_DIVERGED;
         end_point(p, ended.point, code == EXIT_DIVERGED);
         say_end(p, &ended, code == EXIT_DIVERGED ? "diverged" : "done");
     } else if (p->stopping) {
@@ -256,7 +257,7 @@ static void order_points(pool *p)
     for (size_t k = 0; k < seeds; k++)
         for (size_t i = 0; i < a->n_points; i++)
             if (seed == a->n_axes ||
-                rdk_axis_find(&a->axes[seed], rdk_ablation_value(a, i, seed)) == k)
+                rdk_grid_axis_find(&a->axes[seed], rdk_ablation_value(a, i, seed)) == k)
                 p->order[n++] = i;
 }
 
@@ -284,7 +285,6 @@ static void look_at_all(pool *p)
         p->fates[i] = ENDED;
         if (!p->plan->only || !strcmp(p->plan->only, rdk_point_name(p->a, i, name))) look_at(p, i);
     }
-    p->end->finished = p->end->diverged = 0; /* not of this call */
 }
 
 static void work(pool *p)

@@ -17,7 +17,7 @@ static void print_grid(const rdk_ablation *a, FILE *out)
         fprintf(out, "%s%zu %s", i ? " x " : " of ", a->axes[i].n, a->axes[i].option->name);
     fputc('\n', out);
     for (size_t i = 0; i < a->n_axes; i++) {
-        const rdk_axis *axis = &a->axes[i];
+        const rdk_grid_axis *axis = &a->axes[i];
         fprintf(out, "  %-12s", axis->option->name);
         for (size_t k = 0; k < axis->n; k++) {
             if (k == SHOWN && axis->n > SHOWN + 1) {

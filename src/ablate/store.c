@@ -6,7 +6,6 @@
  * Read next: point.c. */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -52,10 +51,8 @@ static bool resolve_point(rdk_ablation *a, size_t point, opened *o, rdk_status *
     rdk_config *c = &a->resolved[point];
     rdk_point_config(a, point, c);
     if (open_task(o, c, &cause) && rdk_config_resolve(c, o->task, &cause) &&
-        rdk_model_config_check(&c->model, &cause)) {
-        a->chance[point] = rdk_task_chance_loss(o->task);
+        rdk_model_config_check(&c->model, &cause))
         return true;
-    }
     return rdk_fail(s, cause.code, "%s (in the point %s)", cause.message,
                     rdk_point_name(a, point, name));
 }
@@ -64,15 +61,12 @@ bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s)
 {
     opened o = {0};
     a->resolved = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->resolved);
-    a->chance = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->chance);
-    if (!a->resolved || !a->chance) {
-        a->resolved = NULL, a->chance = NULL;
+    if (!a->resolved)
         return rdk_fail(s, RDK_ENOMEM, "no memory for %zu configurations", a->n_points);
-    }
     bool ok = true;
     for (size_t i = 0; ok && i < a->n_points; i++) ok = resolve_point(a, i, &o, s);
     rdk_task_close(o.task);
-    if (!ok) a->resolved = NULL, a->chance = NULL;
+    if (!ok) a->resolved = NULL;
     return ok;
 }
 
@@ -88,11 +82,22 @@ static bool replace(const rdk_ablation *a, const char *name, rdk_text *t, rdk_st
     return ok;
 }
 
+static void drop_line(rdk_text *t, const char *start)
+{
+    char *line = t->data ? strstr(t->data, start) : NULL;
+    if (!line) return;
+    char *end = strchr(line + 1, '\n');
+    size_t rest = end ? strlen(end) : 0;
+    memmove(line, end ? end : "", rest + 1);
+    t->size = (size_t)(line - t->data) + rest;
+}
+
 static bool write_base(const rdk_ablation *a, rdk_status *s)
 {
     rdk_text t = {0};
     rdk_text_add(&t, "# What all runs of this ablation share; points.csv has what varies.\n");
     rdk_config_write(&a->base, RDK_OPT_FINDS, &t);
+    if (a->saves_by_steps) drop_line(&t, "\nsave-every = ");
     return replace(a, "ablation.ini", &t, s);
 }
 

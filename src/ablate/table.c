@@ -23,40 +23,37 @@ static rdk_interval interval_of(const rdk_groups *g, size_t group, const rdk_res
 
 static double loss(const rdk_result *r)
 {
-    return r->loss;
+    return r->figures.loss;
 }
 
 static double accuracy(const rdk_result *r)
 {
-    return r->accuracy;
+    return r->figures.accuracy;
 }
 
 static double entropy_first(const rdk_result *r)
 {
-    return r->entropy_first;
+    return r->figures.entropy_first;
 }
 
 static double entropy_last(const rdk_result *r)
 {
-    return r->diverged ? NAN : r->entropy_last; /* not of an end */
+    return r->figures.entropy_last;
 }
 
-/* "240 (3/3)": the median step, where at least half of the runs solved it, and how many did. */
+/* "240 (3/3)": the median step, where more than half of the runs solved it, and how many did. */
 static void solved_cell(rdk_cells *c, const rdk_groups *g, size_t group, const rdk_results *r,
                         double *values)
 {
     char number[RDK_NUMBER_TEXT];
-    size_t n = 0, solved = 0;
-    for (size_t i = 0; i < r->n; i++) {
-        if (g->key[i] != g->key[g->first[group]]) continue;
-        solved += !isnan(r->rows[i].solved_at);
-        values[n++] = r->rows[i].solved_at;
-    }
-    double median = rdk_median(values, n);
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (g->key[i] == g->key[g->first[group]]) values[n++] = r->rows[i].figures.solved_at;
+    rdk_solved s = rdk_solved_of(values, n);
     rdk_text *cell = rdk_cells_next(c);
     if (cell)
-        rdk_text_add(cell, "%s (%zu/%zu)", isnan(median) ? "-" : rdk_text_double(median, number),
-                     solved, n);
+        rdk_text_add(cell, "%s (%zu/%zu)",
+                     isnan(s.median) ? "-" : rdk_text_double(s.median, number), s.solved, s.runs);
 }
 
 static void count_cell(rdk_cells *c, const rdk_groups *g, size_t group, const rdk_results *r)
@@ -65,7 +62,7 @@ static void count_cell(rdk_cells *c, const rdk_groups *g, size_t group, const rd
     for (size_t i = 0; i < r->n; i++) {
         if (g->key[i] != g->key[g->first[group]]) continue;
         n++;
-        diverged += r->rows[i].diverged;
+        diverged += r->rows[i].figures.diverged;
     }
     rdk_text *cell = rdk_cells_next(c);
     if (cell) rdk_text_add(cell, "%zu/%zu", diverged, n);

@@ -36,7 +36,7 @@ int rdk_value_compare(const rdk_option *o, const char *a, const char *b)
     return strcmp(a, b);
 }
 
-size_t rdk_axis_find(const rdk_axis *axis, const char *value)
+size_t rdk_grid_axis_find(const rdk_grid_axis *axis, const char *value)
 {
     size_t i = 0;
     while (i < axis->n && strcmp(axis->values[i], value) != 0) i++;
@@ -51,10 +51,10 @@ static const char *keep(rdk_arena *arena, const char *text, rdk_status *s)
     return copy ? memcpy(copy, text, n) : NULL;
 }
 
-bool rdk_axis_add(rdk_axis *axis, const char *value, rdk_arena *arena, rdk_status *s)
+bool rdk_grid_axis_add(rdk_grid_axis *axis, const char *value, rdk_arena *arena, rdk_status *s)
 {
     size_t at = axis->n;
-    if (rdk_axis_find(axis, value) < axis->n) return true;
+    if (rdk_grid_axis_find(axis, value) < axis->n) return true;
     if (axis->n == RDK_MOST_AXIS_VALUES)
         return rdk_fail(s, RDK_EVALUE, "--%s: more than %d values", axis->option->name,
                         RDK_MOST_AXIS_VALUES);
@@ -75,7 +75,7 @@ bool rdk_axis_add(rdk_axis *axis, const char *value, rdk_arena *arena, rdk_statu
 
 /* A list on its way into its axis. */
 typedef struct reading {
-    rdk_axis *axis;
+    rdk_grid_axis *axis;
     const char *list;
     rdk_arena *arena;
     rdk_status *status;
@@ -98,9 +98,9 @@ static bool take_value(const reading *r, const char *value)
         rdk_option_text(&c, r->axis->option, &text);
         ok = rdk_text_ok(&text, r->status);
     }
-    if (ok && rdk_axis_find(r->axis, text.data) < r->axis->n)
+    if (ok && rdk_grid_axis_find(r->axis, text.data) < r->axis->n)
         ok = refuse(r, "a value stands twice");
-    ok = ok && rdk_axis_add(r->axis, text.data, r->arena, r->status);
+    ok = ok && rdk_grid_axis_add(r->axis, text.data, r->arena, r->status);
     rdk_text_free(&text);
     return ok;
 }
@@ -140,10 +140,10 @@ static bool take_element(const reading *r, const char *begin, size_t n)
     return take_value(r, element);
 }
 
-bool rdk_axis_parse(rdk_axis *axis, const rdk_option *o, const char *list, rdk_arena *arena,
-                    rdk_status *s)
+bool rdk_grid_axis_parse(rdk_grid_axis *axis, const rdk_option *o, const char *list,
+                         rdk_arena *arena, rdk_status *s)
 {
-    *axis = (rdk_axis){.option = o};
+    *axis = (rdk_grid_axis){.option = o};
     reading r = {axis, list, arena, s};
     for (const char *p = list;; p++) {
         size_t n = strcspn(p, ",");

@@ -113,23 +113,28 @@ void rdk_text_csv(rdk_text *t, const char *field)
     if (quoted) add_string(t, "\"");
 }
 
-void rdk_text_shell(rdk_text *t, const char *path)
+void rdk_text_shell_word(rdk_text *t, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "/._-+=:,@%";
-    if (*path == '-') add_string(t, "./");
-    if (*path && path[strspn(path, plain)] == '\0') {
-        add_string(t, path);
+    if (*word && word[strspn(word, plain)] == '\0') {
+        add_string(t, word);
         return;
     }
     add_string(t, "'");
-    for (; *path; path++) {
-        if (*path == '\'')
+    for (; *word; word++) {
+        if (*word == '\'')
             add_string(t, "'\\''");
         else
-            rdk_text_bytes(t, path, 1);
+            rdk_text_bytes(t, word, 1);
     }
     add_string(t, "'");
+}
+
+void rdk_text_shell(rdk_text *t, const char *path)
+{
+    if (*path == '-') add_string(t, "./");
+    rdk_text_shell_word(t, path);
 }
 
 bool rdk_text_ok(const rdk_text *t, rdk_status *s)

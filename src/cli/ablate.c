@@ -39,7 +39,9 @@ static const char notes[] =
     "and\n"
     "--threads is 1. Options that are not given are as --out has them: with no other option a "
     "call\n"
-    "goes on with what is there, and --seed 4..5 adds two seeds to it.\n"
+    "goes on with what is there, and --seed 4..5 adds two seeds to it. --resume, --stop-at and "
+    "--force\n"
+    "are of one run, and refused here.\n"
     "Results: results.csv and results.md in --out. More: docs/scaling-out.md";
 
 const rdk_grammar rdk_ablate_grammar = {
@@ -168,13 +170,13 @@ static bool read_call(call *c, rdk_status *s)
 static void print_command(const call *c, const char *option, const char *value)
 {
     rdk_text t = {0};
-    rdk_shell_word(&t, rdk_cli_command());
+    rdk_text_shell_word(&t, rdk_cli_command());
     rdk_text_add(&t, " ablate --out ");
-    rdk_shell_word(&t, c->ablation.directory);
+    rdk_text_shell_word(&t, c->ablation.directory);
     if (c->run.threads) rdk_text_add(&t, " --threads %d", c->run.threads);
     if (option && value) {
         rdk_text_add(&t, " --%s ", option);
-        rdk_shell_word(&t, value);
+        rdk_text_shell_word(&t, value);
     }
     if (!t.failed) printf("%s\n", t.data);
     rdk_text_free(&t);
@@ -257,8 +259,9 @@ static int interrupted(const call *c, const rdk_pool_end *end)
 static bool has_point(const rdk_ablation *a, const char *only, rdk_status *s)
 {
     char name[RDK_POINT_NAME], quoted[RDK_QUOTE_TEXT];
+    if (!only) return true;
     for (size_t i = 0; i < a->n_points; i++)
-        if (!only || !strcmp(only, rdk_point_name(a, i, name))) return true;
+        if (!strcmp(only, rdk_point_name(a, i, name))) return true;
     return rdk_fail(s, RDK_EVALUE, "%s has no point %s (--list prints them)", a->directory,
                     rdk_quote(only, quoted));
 }

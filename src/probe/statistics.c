@@ -40,8 +40,8 @@ double rdk_student_t(double mass, size_t df)
 rdk_interval rdk_interval_of(const double *x, size_t n)
 {
     double sum = 0, squares = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i];
-    double mean = n ? sum / (double)n : NAN;
+    for (size_t i = 0; i < n; i++) sum += x[i] - x[0]; /* equal values: exactly their mean */
+    double mean = n ? x[0] + sum / (double)n : NAN;
     for (size_t i = 0; i < n; i++) squares += (x[i] - mean) * (x[i] - mean);
     if (n < 2) return (rdk_interval){mean, NAN, n};
     double standard_error = sqrt(squares / (double)(n - 1) / (double)n);

@@ -6,7 +6,6 @@
  * (mostly the scaling) makes the series. An option that only follows the d_k or the scaling is no
  * question of its own and is left out.
  * Read next: summary.c. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,30 +236,20 @@ static bool find_panels(const grid *g)
     return true;
 }
 
-static double final_loss(const rdk_report_run *run)
-{
-    return run->loss;
-}
-
-/* Of a series at a d_k: the rate with the fewest diverged runs, and of those the lowest mean loss.
- */
+/* Of a series at a d_k, its best rate; where it has none, the smallest that was run. */
 static size_t best_rate(rdk_report *r, size_t series, size_t panel)
 {
-    size_t best = 0, fewest = SIZE_MAX;
-    double lowest = INFINITY;
-    for (size_t rate = 0; rate < r->n_rates; rate++) {
-        rdk_cell c = {series, panel, (int)rate};
-        size_t diverged, n = rdk_cell_runs(r, &c, &diverged);
-        if (!n) continue;
-        double loss = rdk_cell_interval(r, &c, final_loss).mean;
-        if (isnan(loss)) loss = INFINITY;
-        if (fewest == SIZE_MAX || diverged < fewest || (diverged == fewest && loss < lowest)) {
-            best = rate;
-            fewest = diverged;
-            lowest = loss;
-        }
+    size_t n, first = r->n_rates;
+    double *room;
+    rdk_rated *runs = rdk_report_rated(r, series, panel, &n, &room);
+    rdk_best_rate best = {.rate = r->n_rates};
+    if (runs) best = rdk_best_rate_of(runs, n, r->n_rates, room);
+    if (best.rate < r->n_rates) return best.rate;
+    for (size_t i = 0; i < r->n_runs; i++) {
+        const rdk_report_run *run = &r->runs[i];
+        if (run->series == series && run->panel == panel && run->rate < first) first = run->rate;
     }
-    return best;
+    return first;
 }
 
 bool rdk_report_classify(rdk_report *r)

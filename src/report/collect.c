@@ -78,6 +78,7 @@ static bool take_run(rdk_report *r, const char *path, const char *name, rdk_stat
     run->status = rdk_report_string(r, rdk_saved_run_status(&run->saved));
     run->diverged = !strcmp(run->status, "diverged");
     run->finished = run->diverged || !strcmp(run->status, "done");
+    run->ended = run->finished || !r->ablation;
     if (!rdk_report_extract(r, run, s)) {
         rdk_saved_run_close(&run->saved);
         return false;

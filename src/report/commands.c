@@ -8,22 +8,11 @@
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Quoted for a shell where it holds more than plain characters. */
 static void shell_word(rdk_text *t, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-_=+.,/:@%";
-    bool quote = !*word || word[strspn(word, plain)] != '\0';
     rdk_text quoted = {0};
-    for (const char *p = word; *p; p++) {
-        if (*p == '\'')
-            rdk_text_add(&quoted, "'\\''");
-        else
-            rdk_text_bytes(&quoted, p, 1);
-    }
-    rdk_text_add(t, quote ? "&#39;" : "");
+    rdk_text_shell_word(&quoted, word);
     rdk_html(t, quoted.data ? quoted.data : "");
-    rdk_text_add(t, quote ? "&#39;" : "");
     rdk_text_free(&quoted);
 }
 
@@ -64,6 +53,7 @@ static void command_words(rdk_report *r, rdk_text *t)
         rdk_text initial = {0};
         if (o->scope == RDK_OPT_RUNS) continue;
         size_t n = asked_values(r, o, values);
+        if (n > 1 && o->scope == RDK_OPT_RECORDS) continue; /* it follows another one */
         rdk_option_text(&usual, o, &initial);
         bool is_usual = n == 1 && initial.data && !strcmp(values[0], initial.data);
         is_usual = is_usual || (n == 1 && !*values[0]);

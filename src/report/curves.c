@@ -209,7 +209,7 @@ static void draw_series(drawing *d, const rdk_curve_row *row, size_t panel, size
         const rdk_report_run *run = &r->runs[i];
         const rdk_curve *c = curve_of(row, run, second);
         if (run->series != series || run->panel != panel || !c || !c->n) continue;
-        if (run->best_rate && band.runs == 1) continue;
+        if (run->best_rate && band.runs == 1 && !run->diverged) continue;
         rdk_curve thinned = thin(d, c);
         snprintf(attributes, sizeof attributes, "class=\"run c%d%s\"", colour,
                  run->best_rate ? "" : " alt");

@@ -9,6 +9,9 @@
 
 #include <rootdk/report.h>
 
+#include "figures.h"
+#include "run/thresholds.h"
+
 /* n points, x rising. y may hold NAN and infinities. */
 typedef struct rdk_curve {
     size_t n;
@@ -17,8 +20,7 @@ typedef struct rdk_curve {
 
 /* What was measured of the gradient at the start, mean over layers (and heads). */
 typedef struct rdk_start {
-    double dq;    /* |dW_Q| */
-    double ratio; /* |dW_Q| / |dW_V|: a mean of ratios */
+    double dq; /* |dW_Q| */
     double ds_median, ds_p10, ds_p90, ds_top5;
 } rdk_start;
 
@@ -34,6 +36,7 @@ typedef struct rdk_report_run {
     const char *name;   /* of its directory */
     const char *status; /* as run.json has it */
     bool diverged, finished;
+    bool ended; /* what is said of its end counts among others: finished, or no ablation */
     /* where it stands among the others */
     size_t *value;              /* [n_varied] which of the option's values */
     size_t series, panel, rate; /* which series, d_k, learning rate */
@@ -49,12 +52,10 @@ typedef struct rdk_report_run {
     double std_theory, entropy_theory;
     rdk_start start;
     double score_scale;
-    /* of its end */
-    double loss, accuracy, best_loss, solved_step; /* held-out; NAN where it has none */
-    double initial_loss, entropy_start, entropy_end, sat99_start, sat99_end;
-    double vocabulary, chance_loss, chance_accuracy, floor_loss;
+    rdk_run_figures figures;
+    double vocabulary, chance_accuracy, floor_loss;
     double died_step, died_loss; /* where a number became non-finite, and the last finite loss */
-    double step;                 /* last one logged */
+    double step;                 /* the last one logged, or 0 */
 } rdk_report_run;
 
 typedef struct rdk_report {
@@ -79,8 +80,6 @@ typedef struct rdk_report {
 } rdk_report;
 
 enum { RDK_PALETTE = 8 };
-/* a task counts as solved from this held-out accuracy on; the verdict of a run has the same */
-#define RDK_SOLVED 0.99
 
 /* ---- collect.c, classify.c, extract.c -------------------------------------------------------- */
 
@@ -115,11 +114,18 @@ size_t rdk_cell_runs(const rdk_report *r, const rdk_cell *c, size_t *diverged);
 /* figure: which number of a run. Runs without it are left out. */
 typedef double rdk_figure_of(const rdk_report_run *run);
 rdk_interval rdk_cell_interval(rdk_report *r, const rdk_cell *c, rdk_figure_of *figure);
+/* The same of the logarithms of a figure that is above 0 in all of them; of none otherwise. */
+rdk_interval rdk_cell_log_interval(rdk_report *r, const rdk_cell *c, rdk_figure_of *figure);
+/* When its finished runs solved their task. */
+rdk_solved rdk_cell_solved(rdk_report *r, const rdk_cell *c);
+/* The finished runs of a series at a d_k, for rated.c; their number in *n. *room: as rated.c wants
+ * it. NULL without memory. */
+rdk_rated *rdk_report_rated(rdk_report *r, size_t series, size_t panel, size_t *n, double **room);
 /* The first of its runs that did not diverge, else the first; NULL where there is none. */
 const rdk_report_run *rdk_cell_example(const rdk_report *r, const rdk_cell *c);
 
-/* Mean and t-interval at the steps that all curves have; log: of the logarithms (geometric mean).
- */
+/* Mean and t-interval at the steps that the curves of all runs have that did not diverge; log: of
+ * the logarithms (geometric mean). */
 typedef struct rdk_band {
     rdk_curve mean;
     const double *low, *high; /* NAN where there are fewer than two */

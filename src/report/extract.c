@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * From the tables of a run to its curves and figures.
+ * From the tables of a run to its curves; its figures are those of figures.c.
  *
  * Columns are found by name: those that a run does not have leave NAN and empty curves, so runs of
  * other versions are read too.
@@ -71,11 +71,6 @@ static double first_of(const rdk_curve *c)
     return c->n && c->x[0] == 0 ? c->y[0] : NAN;
 }
 
-static double last_of(const rdk_curve *c)
-{
-    return c->n ? c->y[c->n - 1] : NAN;
-}
-
 /* ---- metrics.csv ----------------------------------------------------------------------------- */
 
 static void find_death(rdk_report_run *run)
@@ -99,17 +94,6 @@ static void take_metrics(rdk_report *r, rdk_report_run *run, const rdk_table *t)
     run->train_accuracy = rows_with(r, t, "accuracy", "split", "train");
     run->eval_loss = rows_with(r, t, "loss", "split", "eval");
     run->eval_accuracy = rows_with(r, t, "accuracy", "split", "eval");
-    run->initial_loss = first_of(&run->train_loss);
-    run->loss = run->diverged ? NAN : last_of(&run->eval_loss);
-    run->accuracy = run->diverged ? NAN : last_of(&run->eval_accuracy);
-    run->best_loss = run->solved_step = NAN;
-    for (size_t i = 0; i < run->eval_loss.n; i++)
-        run->best_loss = fmin(run->best_loss, run->eval_loss.y[i]);
-    for (size_t i = run->eval_accuracy.n; i-- > 0;)
-        if (run->eval_accuracy.y[i] >= RDK_SOLVED) run->solved_step = run->eval_accuracy.x[i];
-    double train = run->train_loss.n ? run->train_loss.x[run->train_loss.n - 1] : 0;
-    double eval = run->eval_loss.n ? run->eval_loss.x[run->eval_loss.n - 1] : 0;
-    run->step = fmax(train, eval);
     find_death(run);
 }
 
@@ -167,11 +151,6 @@ static void take_attention(rdk_report *r, rdk_report_run *run, const rdk_table *
     take_curves(r, run, t);
     run->entropy_mean = mean_by_step(r, t, "entropy_norm", ANY, ANY);
     run->ds_median = mean_by_step(r, t, "ds_median", ANY, ANY);
-    run->entropy_start = first_of(&run->entropy_mean);
-    run->entropy_end = last_of(&run->entropy_mean);
-    rdk_curve sat99 = mean_by_step(r, t, "sat99", ANY, ANY);
-    run->sat99_start = first_of(&sat99);
-    run->sat99_end = last_of(&sat99);
     run->start.ds_median = first_of(&run->ds_median);
     run->start.ds_p10 = mean_at_start(r, t, "ds_p10");
     run->start.ds_p90 = mean_at_start(r, t, "ds_p90");
@@ -196,40 +175,18 @@ static void take_loss_at_probe(rdk_report *r, rdk_report_run *run)
 
 /* ---- gradients.csv --------------------------------------------------------------------------- */
 
-/* Does the name end so? */
-static bool ends(const char *name, const char *end)
-{
-    size_t n = strlen(name), k = strlen(end);
-    return n >= k && !strcmp(name + n - k, end);
-}
-
-/* Mean over layers of |dW_Q| / |dW_V| at each step; W_V of a layer follows its W_Q in a step. */
 static void take_gradients(rdk_report *r, rdk_report_run *run, const rdk_table *t)
 {
-    const double *step = column(t, "step"), *norm = column(t, "grad_norm");
-    int tensor = rdk_table_column(t, "tensor");
-    if (!step || !norm || tensor < 0) return;
     double *cx = rdk_report_alloc(r, t->rows + 1, sizeof *cx);
     double *cy = rdk_report_alloc(r, t->rows + 1, sizeof *cy);
-    double q = NAN, ratios = 0, queries = 0;
-    size_t n = 0, layers = 0;
-    for (size_t i = 0; cx && cy && i < t->rows; i++) {
-        const char *name = rdk_table_word(t, i, tensor);
-        if (ends(name, ".attention.wq.weight")) q = norm[i];
-        if (ends(name, ".attention.wv.weight")) {
-            ratios += q / norm[i];
-            queries += q;
-            layers++;
-        }
-        if (i + 1 < t->rows && step[i + 1] == step[i]) continue;
-        if (layers && step[i] == 0) run->start.dq = queries / (double)layers;
-        cx[n] = step[i];
-        cy[n++] = layers ? ratios / (double)layers : NAN;
-        ratios = queries = 0;
-        layers = 0;
+    rdk_gradient_step g;
+    size_t n = 0;
+    for (size_t row = 0; cx && cy && rdk_gradient_next(t, &row, &g);) {
+        if (g.step == 0) run->start.dq = g.query;
+        cx[n] = g.step;
+        cy[n++] = g.ratio;
     }
     run->ratio = (rdk_curve){n, cx, cy};
-    run->start.ratio = first_of(&run->ratio);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -245,20 +202,22 @@ static rdk_table *table_or_note(rdk_report *r, rdk_report_run *run, const char *
 bool rdk_report_extract(rdk_report *r, rdk_report_run *run, rdk_status *s)
 {
     const rdk_record *about = run->saved.about;
-    rdk_table *t = rdk_saved_run_table(&run->saved, "metrics.csv", s);
-    if (!t) return false;
-    take_metrics(r, run, t);
-    rdk_table_free(t);
-    run->start = (rdk_start){NAN, NAN, NAN, NAN, NAN, NAN};
-    run->entropy_start = run->entropy_end = run->sat99_start = run->sat99_end = NAN;
+    rdk_table *metrics = rdk_saved_run_table(&run->saved, "metrics.csv", s);
+    if (!metrics) return false;
+    rdk_table *attention = table_or_note(r, run, "attention.csv");
+    rdk_table *gradients = table_or_note(r, run, "gradients.csv");
+    run->figures = rdk_run_figures_of(metrics, attention, gradients, about, run->diverged);
+    run->step = isnan(run->figures.step) ? 0 : run->figures.step;
+    run->start = (rdk_start){NAN, NAN, NAN, NAN, NAN};
     run->std_theory = run->entropy_theory = run->score_scale = NAN;
-    if ((t = table_or_note(r, run, "attention.csv"))) take_attention(r, run, t);
-    rdk_table_free(t);
-    if ((t = table_or_note(r, run, "gradients.csv"))) take_gradients(r, run, t);
-    rdk_table_free(t);
+    take_metrics(r, run, metrics);
+    if (attention) take_attention(r, run, attention);
+    if (gradients) take_gradients(r, run, gradients);
+    rdk_table_free(metrics);
+    rdk_table_free(attention);
+    rdk_table_free(gradients);
     take_loss_at_probe(r, run);
     run->vocabulary = rdk_record_number(about, "vocabulary_size");
-    run->chance_loss = rdk_record_number(about, "chance_loss");
     run->chance_accuracy = rdk_record_number(about, "chance_accuracy");
     run->floor_loss = rdk_record_number(about, "floor_loss");
     return rdk_ok(r->status);

@@ -88,8 +88,9 @@ static void runs_json(rdk_report *r, rdk_text *t)
         const rdk_report_run *run = &r->runs[i];
         rdk_text_add(t, "%s{\"name\":", i ? ",\n" : "");
         rdk_page_json(t, run->name);
-        rdk_text_add(t, ",\"s\":%zu,\"best\":%d,\"rate\":%zu,\"died\":", run->series,
-                     run->best_rate, run->rate);
+        rdk_text_add(t,
+                     ",\"s\":%zu,\"best\":%d,\"rate\":%zu,\"diverged\":%d,\"died\":", run->series,
+                     run->best_rate, run->rate, run->diverged);
         rdk_page_number(t, run->died_step);
         rdk_text_add(t, ",\"v\":[");
         for (size_t v = 0; v < r->n_varied; v++)

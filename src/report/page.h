@@ -14,12 +14,10 @@ rdk_section rdk_section_verdict, rdk_section_table, rdk_section_curves, rdk_sect
 
 /* ---- figures of a run, for intervals --------------------------------------------------------- */
 
-rdk_figure_of rdk_run_loss, rdk_run_accuracy, rdk_run_solved_step, rdk_run_entropy_start,
-    rdk_run_entropy_end, rdk_run_sat99_start, rdk_run_ds_median, rdk_run_ds_top5, rdk_run_ratio;
-/* LR sensitivity of a series at a d_k, an interval over seeds; l0: initial_loss of the run, or ln
- * V.
- */
-rdk_interval rdk_rate_sensitivity(rdk_report *r, size_t series, size_t panel, bool from_initial);
+rdk_figure_of rdk_run_loss, rdk_run_accuracy, rdk_run_entropy_start, rdk_run_entropy_end,
+    rdk_run_sat90_start, rdk_run_sat99_start, rdk_run_ds_median, rdk_run_ds_top5, rdk_run_ratio;
+/* LR sensitivity of a series at a d_k, an interval over seeds; see rdk_sensitivity_of. */
+rdk_interval rdk_rate_sensitivity(rdk_report *r, size_t series, size_t panel, bool from_start);
 
 /* ---- words ----------------------------------------------------------------------------------- */
 

@@ -125,7 +125,10 @@ function groupsOf(f, panel) {
     groups[key].curves.push(c);
   });
   order.sort(function (a, b) { return a.s - b.s || a.held - b.held; });
-  order.forEach(function (g) { g.mean = meanOf(f, g.curves, panel.log); });
+  order.forEach(function (g) {
+    g.averaged = g.curves.filter(function (c) { return !R.runs[c.r].diverged; });
+    g.mean = meanOf(f, g.averaged, panel.log);
+  });
   return order;
 }
 
@@ -143,6 +146,7 @@ function at(xs, ys, x) {
 function meanOf(f, curves, logs) {
   var m = { x: [], y: [], low: [], high: [] }, n = curves.length;
   function out(v) { return logs ? Math.exp(v) : v; }
+  if (n === 0) return m;
   if (n === 1) return { x: steps(f, curves[0]), y: curves[0].y, low: [], high: [] };
   steps(f, curves[0]).forEach(function (x) {
     var sum = 0, squares = 0, values = curves.map(function (c) {
@@ -231,19 +235,20 @@ function drawAxes(g, panel, axes) {
 }
 
 function drawGroup(g, panel, axes, group, f) {
-  var c = " c" + R.colour[group.s], many = group.curves.length > 1, m = group.mean;
-  if (group.curves.length > 2 && m.x.length > 1) {
+  var c = " c" + R.colour[group.s], m = group.mean;
+  var alone = group.curves.length === 1 && group.averaged.length === 1;
+  if (group.averaged.length > 2 && m.x.length > 1) {
     var up = [], down = [], floor = axes.y.log ? axes.y.low : -Infinity;
     m.x.forEach(function (x, i) { up.push(Math.max(m.high[i], floor)); down.push(Math.max(m.low[i], floor)); });
     make("path", { "class": "band" + c, d: pathOf(panel, axes, m.x, up) +
       pathOf(panel, axes, m.x.slice().reverse(), down.reverse()).replace("M", "L") + "z" }, g);
   }
-  if (many || view.smooth) {
+  if (!alone || view.smooth) {
     group.curves.forEach(function (k) {
       make("path", { "class": "run" + c, d: pathOf(panel, axes, steps(f, k), k.y) }, g);
     });
   }
-  make("path", { "class": group.held ? "held" + c : "mean" + c + " d" + R.colour[group.s],
+  if (m.x.length) make("path", { "class": group.held ? "held" + c : "mean" + c + " d" + R.colour[group.s],
     d: pathOf(panel, axes, m.x, view.smooth ? smoothed(m.y) : m.y) }, g);
 }
 
@@ -261,7 +266,7 @@ function drawMarks(e, panel, axes) {
     if (c.h || died === null || !shown(c.r) || !series[R.runs[c.r].s]) return;
     var px = place(axes.x, died), py = place(axes.y, y);
     if (!(px >= 0 && px <= 1)) return;
-    py = Math.max(0, Math.min(1, py));
+    py = py > 0 ? Math.min(1, py) : 0; // also where a logarithmic axis has no place for it
     make("path", { "class": "death", d: "M" + (b[0] + b[2] * px - 4) + " " + (b[1] + b[3] * (1 - py) - 4) +
       "l8 8m0-8l-8 8" }, e);
   });

@@ -48,8 +48,8 @@ static size_t loss_levels(rdk_report *r, size_t panel, size_t which, rdk_level *
         const rdk_report_run *run = &r->runs[i];
         if (run->panel != panel) continue;
         if (run->vocabulary > 1) out[n++] = (rdk_level){log(run->vocabulary), -1, "ln V"};
-        if (isfinite(run->chance_loss) && run->chance_loss < log(run->vocabulary))
-            out[n++] = (rdk_level){run->chance_loss, -1, "chance"};
+        if (isfinite(run->figures.chance_loss) && run->figures.chance_loss < log(run->vocabulary))
+            out[n++] = (rdk_level){run->figures.chance_loss, -1, "chance"};
         if (isfinite(run->floor_loss)) out[n++] = (rdk_level){run->floor_loss, -1, "floor"};
     }
     return n;

@@ -43,25 +43,33 @@ static const anatomy ANATOMY[] = {
 
 enum { PANELS = sizeof ANATOMY / sizeof *ANATOMY };
 
-static rdk_interval at(rdk_report *r, rdk_figure_of *figure, size_t series, size_t panel)
+/* A point on a logarithmic axis: the geometric mean and the ends of its bar, NAN where there is
+ * none. */
+typedef struct point {
+    double mean, low, high;
+} point;
+
+static double geometric_mean(rdk_report *r, rdk_figure_of *figure, size_t series, size_t panel)
 {
     rdk_cell c = {series, panel, RDK_BEST_RATE};
-    return figure ? rdk_cell_interval(r, &c, figure) : (rdk_interval){NAN, NAN, 0};
+    return exp(rdk_cell_log_interval(r, &c, figure).mean);
 }
 
-/* The ends of the bar: p10 (where the run has it, else the median) and p90; or the interval. */
-static void bar_ends(rdk_report *r, const anatomy *a, size_t series, size_t panel, double *low,
-                     double *high)
+/* The bar: from p10 (where the run has it, else the median) to p90; or the interval over seeds. */
+static point at(rdk_report *r, const anatomy *a, size_t series, size_t panel)
 {
-    rdk_interval v = at(r, a->figure, series, panel);
+    rdk_cell c = {series, panel, RDK_BEST_RATE};
+    rdk_interval v = rdk_cell_log_interval(r, &c, a->figure);
+    point p = {exp(v.mean), NAN, NAN};
     if (a->high) {
-        rdk_interval bottom = at(r, a->low, series, panel);
-        *low = bottom.n ? bottom.mean : v.mean;
-        *high = at(r, a->high, series, panel).mean;
-    } else {
-        *low = v.n > 2 ? v.mean - v.half : NAN;
-        *high = v.n > 2 ? v.mean + v.half : NAN;
+        p.low = geometric_mean(r, a->low, series, panel);
+        if (isnan(p.low)) p.low = p.mean;
+        p.high = geometric_mean(r, a->high, series, panel);
+    } else if (v.n > 2) {
+        p.low = exp(v.mean - v.half);
+        p.high = exp(v.mean + v.half);
     }
+    return p;
 }
 
 static rdk_axis y_axis(rdk_report *r, const anatomy *a)
@@ -69,12 +77,11 @@ static rdk_axis y_axis(rdk_report *r, const anatomy *a)
     rdk_axis y = rdk_axis_new(a->label, true);
     for (size_t s = 0; s < r->n_series; s++) {
         for (size_t p = 0; p < r->n_panels; p++) {
-            double low, high;
-            bar_ends(r, a, s, p, &low, &high);
-            rdk_axis_take(&y, at(r, a->figure, s, p).mean);
+            point v = at(r, a, s, p);
+            rdk_axis_take(&y, v.mean);
             if (!a->high) continue;
-            rdk_axis_take(&y, low);
-            rdk_axis_take(&y, high);
+            rdk_axis_take(&y, v.low);
+            rdk_axis_take(&y, v.high);
         }
     }
     rdk_axis_finish(&y);
@@ -90,16 +97,15 @@ static void draw_series(rdk_report *r, rdk_text *t, const anatomy *a, const rdk_
     size_t n = 0;
     if (!x || !y) return;
     for (size_t k = 0; k < r->n_panels; k++) {
-        double low, high, mean = at(r, a->figure, series, k).mean;
+        point v = at(r, a, series, k);
         double shifted = (double)r->d_k[k] * pow(1.08, (double)series - (double)r->n_series / 2);
-        if (!(mean > 0)) continue;
-        bar_ends(r, a, series, k, &low, &high);
+        if (!(v.mean > 0)) continue;
         snprintf(classes, sizeof classes, "bar c%d", r->colour[series]);
-        rdk_panel_bar(t, p, a->high ? shifted : (double)r->d_k[k], low, high, classes);
+        rdk_panel_bar(t, p, a->high ? shifted : (double)r->d_k[k], v.low, v.high, classes);
         snprintf(classes, sizeof classes, "dot c%d", r->colour[series]);
         x[n] = a->high ? shifted : (double)r->d_k[k];
-        y[n++] = mean;
-        rdk_panel_dot(t, p, x[n - 1], mean, 0, classes, r->series[series]);
+        y[n++] = v.mean;
+        rdk_panel_dot(t, p, x[n - 1], v.mean, 0, classes, r->series[series]);
     }
     rdk_panel_clip(t, p, "fig-anatomy", (size_t)(a - ANATOMY));
     snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series],
@@ -119,10 +125,11 @@ static void anatomy_rows(rdk_report *r, rdk_text *t)
             rdk_figure_field(&csv, r->series[s]);
             rdk_figure_value(&csv, (double)r->d_k[p]);
             for (size_t k = 0; k < PANELS; k++)
-                rdk_figure_value(&csv, at(r, ANATOMY[k].figure, s, p).mean);
-            rdk_figure_value(&csv, at(r, ds_p10, s, p).mean);
-            rdk_figure_value(&csv, at(r, ds_p90, s, p).mean);
-            rdk_figure_value(&csv, at(r, rdk_run_ds_top5, s, p).mean);
+                rdk_figure_value(&csv, geometric_mean(r, ANATOMY[k].figure, s, p));
+            rdk_cell c = {s, p, RDK_BEST_RATE};
+            rdk_figure_value(&csv, geometric_mean(r, ds_p10, s, p));
+            rdk_figure_value(&csv, geometric_mean(r, ds_p90, s, p));
+            rdk_figure_value(&csv, rdk_cell_interval(r, &c, rdk_run_ds_top5).mean);
             rdk_text_add(&csv, "\n");
         }
     }
@@ -157,7 +164,8 @@ static void anatomy_figure(rdk_report *r, rdk_text *t)
         rdk_panel_close(t);
     }
     rdk_figure_close(
-        t, "Before the first update, mean over layers and seeds. <b>Raw |dW_Q| misleads</b>: the "
+        t, "Before the first update, mean over layers, geometric mean over seeds. <b>Raw |dW_Q| "
+           "misleads</b>: the "
            "chain rule puts the factor c in front of it, so it is largest where attention is most "
            "saturated; divided by c the scalings come together, and against |dW_V|, which has no "
            "such factor, their slopes part. Saturation itself shows in the <a class=\"metric\" "

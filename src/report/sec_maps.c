@@ -62,21 +62,40 @@ typedef struct box {
     double x, y, width, height;
 } box;
 
-/* The largest value of each stretch of steps; a head's row. True where stretches were formed. */
-static bool shade_row(rdk_shades *s, const rdk_curve *c, double last, const box *b)
+/* What is drawn and saved of a head's curve: of each stretch of steps its first one and its largest
+ * value. */
+typedef struct stretch {
+    double step, most;
+    size_t end; /* the place behind it */
+} stretch;
+
+static bool has_stretches(const rdk_curve *c)
 {
-    size_t stride = (c->n + MOST_STEPS - 1) / MOST_STEPS;
-    for (size_t i = 0; i < c->n; i += stride) {
-        double most = NAN;
-        for (size_t k = i; k < i + stride && k < c->n; k++) most = fmax(most, c->y[k]);
-        double from = b->width * c->x[i] / last;
-        double to = i + stride < c->n ? b->width * c->x[i + stride] / last : b->width;
+    return c->n > MOST_STEPS;
+}
+
+/* The next one; false at the end. Begin with a stretch of zeros. */
+static bool next_stretch(const rdk_curve *c, stretch *s)
+{
+    size_t begin = s->end, length = (c->n + MOST_STEPS - 1) / MOST_STEPS;
+    if (begin >= c->n) return false;
+    *s = (stretch){c->x[begin], NAN, begin};
+    for (; s->end < begin + length && s->end < c->n; s->end++)
+        s->most = fmax(s->most, c->y[s->end]);
+    return true;
+}
+
+static void shade_row(rdk_shades *s, const rdk_curve *c, double last, const box *b)
+{
+    stretch v = {0};
+    while (next_stretch(c, &v)) {
+        double from = b->width * v.step / last;
+        double to = v.end < c->n ? b->width * c->x[v.end] / last : b->width;
         if (to - from < 0.1) to = from + b->width / MOST_STEPS; /* the last row of a run */
         to += SEAM;
-        rdk_shade_cell(s, most, b->x + from, b->y, fmin(to, b->width) - fmin(from, b->width - 1),
+        rdk_shade_cell(s, v.most, b->x + from, b->y, fmin(to, b->width) - fmin(from, b->width - 1),
                        b->height);
     }
-    return stride > 1;
 }
 
 static bool draw_map(rdk_text *t, const rdk_report_run *run, const box *b, const char *title)
@@ -90,7 +109,8 @@ static bool draw_map(rdk_text *t, const rdk_report_run *run, const box *b, const
     rdk_svg_text(t, b->x, b->y - 7, "title", title);
     for (size_t k = 0; k < rows; k++) {
         box row = {b->x, b->y + tall * (double)k, b->width, tall};
-        thinned |= shade_row(&shades, &run->saturation[k], last, &row);
+        shade_row(&shades, &run->saturation[k], last, &row);
+        thinned |= has_stretches(&run->saturation[k]);
         snprintf(word, sizeof word, "%zu.%zu", k / run->heads, k % run->heads);
         if (tall >= 7) rdk_svg_text(t, b->x - 5, row.y + tall / 2 + 3.5, "number end", word);
     }
@@ -112,15 +132,14 @@ static void saturation_rows(rdk_report *r, rdk_text *t)
             rdk_cell c = {s, p, RDK_BEST_RATE};
             const rdk_report_run *run = rdk_cell_example(r, &c);
             for (size_t k = 0; run && k < run->layers * run->heads && k < MOST_ROWS; k++) {
-                const rdk_curve *row = &run->saturation[k];
-                size_t stride = (row->n + MOST_STEPS - 1) / MOST_STEPS;
-                for (size_t i = 0; i < row->n; i += stride) {
+                stretch v = {0};
+                while (next_stretch(&run->saturation[k], &v)) {
                     rdk_figure_field(&csv, r->series[s]);
                     rdk_figure_value(&csv, (double)r->d_k[p]);
                     rdk_figure_value(&csv, rdk_count(k / run->heads));
                     rdk_figure_value(&csv, (double)(k % run->heads));
-                    rdk_figure_value(&csv, row->x[i]);
-                    rdk_figure_value(&csv, row->y[i]);
+                    rdk_figure_value(&csv, v.step);
+                    rdk_figure_value(&csv, v.most);
                     rdk_text_add(&csv, "\n");
                 }
             }

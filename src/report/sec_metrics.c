@@ -12,8 +12,8 @@ static const struct definition {
      "only the form of the task, the floor what no model can go below."},
     {"accuracy", "accuracy", "Share of counted targets that are the most probable token."},
     {"solved", "solved at step",
-     "The first evaluation with an accuracy of at least 0.99; the mean "
-     "is over the runs that got there."},
+     "The first evaluation with an accuracy of at least 0.99; of several "
+     "runs the median, where those that never got there come last."},
     {"entropy_norm", "H / ln n",
      "For each row of scores with n &ge; 2 visible keys: the entropy H "
      "= -&Sigma; p ln p over ln n; the mean over rows. 1 is uniform, "
@@ -37,8 +37,10 @@ static const struct definition {
      "out depth and loss scale; it still carries the factor c."},
     {"sensitivity", "LR sensitivity",
      "Mean over the learning rates of min(final loss, l0), less "
-     "the best final loss (Wortsman et al. 2023). Diverged runs "
-     "count as l0. A model that never leaves l0 scores 0: read "
+     "the best of them (Wortsman et al. 2023), for each seed. Diverged runs "
+     "count as l0: the loss at chance, which is ln of the possible answers, or "
+     "the loss at the start, held out before the first update. A model that never leaves l0 scores "
+     "0: read "
      "it beside the losses."},
     {"interval", "&plusmn;",
      "Half of the 95&nbsp;% t-interval of the mean over seeds: it holds "

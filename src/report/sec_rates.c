@@ -24,7 +24,7 @@ static void panel_title(const rdk_report *r, size_t panel, const char *what, cha
 static rdk_axis loss_axis(rdk_report *r)
 {
     rdk_axis y = rdk_axis_new("final held-out loss", true);
-    for (size_t i = 0; i < r->n_runs; i++) rdk_axis_take(&y, r->runs[i].loss);
+    for (size_t i = 0; i < r->n_runs; i++) rdk_axis_take(&y, rdk_run_loss(&r->runs[i]));
     rdk_axis_finish(&y);
     return y;
 }
@@ -34,12 +34,13 @@ static void rate_seeds(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t pa
     char classes[32], a[RDK_READABLE];
     for (size_t i = 0; i < r->n_runs; i++) {
         const rdk_report_run *run = &r->runs[i];
+        double loss = rdk_run_loss(run);
         rdk_text says = {0};
         if (run->panel != panel) continue;
-        rdk_text_add(&says, "%s: %s", run->name, rdk_readable(run->loss, a));
+        rdk_text_add(&says, "%s: %s", run->name, rdk_readable(loss, a));
         snprintf(classes, sizeof classes, "seed c%d", r->colour[run->series]);
-        if (isfinite(run->loss))
-            rdk_panel_dot(t, p, r->rate_value[run->rate], run->loss, 0, classes, says.data);
+        if (isfinite(loss))
+            rdk_panel_dot(t, p, r->rate_value[run->rate], loss, 0, classes, says.data);
         rdk_text_free(&says);
     }
 }
@@ -96,7 +97,7 @@ static void rate_rows(rdk_report *r, rdk_text *t)
         rdk_figure_field(&csv, r->series[run->series]);
         rdk_figure_value(&csv, (double)r->d_k[run->panel]);
         rdk_figure_field(&csv, r->rate[run->rate]);
-        rdk_figure_value(&csv, run->loss);
+        rdk_figure_value(&csv, rdk_run_loss(run));
         rdk_figure_field(&csv, run->status);
         rdk_text_add(&csv, "\n");
     }
@@ -257,7 +258,8 @@ void rdk_section_travel(rdk_report *r, rdk_text *t)
     rdk_figure_close(t, "Mean <a class=\"metric\" href=\"#m-entropy_norm\">entropy</a> over layers "
                         "and heads against the training loss of the same step; colour is the step. "
                         "Low entropy at a high loss is saturation, at a low loss success. How a "
-                        "healthy run moves: from the right, down to the lower left.");
+                        "healthy run moves: from the right, down to the lower left. Diverged runs "
+                        "are left out.");
     rdk_figure_csv(t, "fig-travel", &csv);
     rdk_text_free(&csv);
 }

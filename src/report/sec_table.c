@@ -46,9 +46,9 @@ static void header(const rdk_report *r, rdk_text *t, bool sensitivity)
     rdk_text_add(t, "</th><th>diverged</th>");
     if (sensitivity && r->n_rates > 1) {
         rdk_text_add(t, "<th>");
-        rdk_metric_link(t, "sensitivity", "LR sensitivity, l0 = ln V");
+        rdk_metric_link(t, "sensitivity", "LR sensitivity, l0 = chance");
         rdk_text_add(t, "</th><th>");
-        rdk_metric_link(t, "sensitivity", "l0 = first loss");
+        rdk_metric_link(t, "sensitivity", "l0 = start");
         rdk_text_add(t, "</th>");
     }
     rdk_text_add(t, "</tr></thead><tbody>\n");
@@ -63,10 +63,11 @@ static const char *rate_of(const rdk_report *r, const rdk_cell *c)
 
 static void line(rdk_report *r, rdk_text *t, rdk_cell c)
 {
-    size_t diverged, n = rdk_cell_runs(r, &c, &diverged);
+    size_t diverged, all = rdk_cell_runs(r, &c, &diverged);
     bool compared = c.rate == RDK_BEST_RATE;
-    rdk_interval solved = rdk_cell_interval(r, &c, rdk_run_solved_step);
-    if (!n) return;
+    rdk_solved solved = rdk_cell_solved(r, &c);
+    size_t n = solved.runs; /* that are not finished are in none of these figures */
+    if (!all) return;
     rdk_text_add(t, "<tr><td class=\"n\">%zu</td><td><span class=\"swatch c%d\"></span>",
                  r->d_k[c.panel], r->colour[c.series]);
     rdk_html(t, r->series[c.series]);
@@ -76,8 +77,8 @@ static void line(rdk_report *r, rdk_text *t, rdk_cell c)
     cell(t, rdk_cell_interval(r, &c, rdk_run_accuracy),
          compared && is_best(r, c.series, c.panel, rdk_run_accuracy, -1));
     rdk_text_add(t, "<td class=\"n\">");
-    if (solved.n) rdk_text_add(t, "%.0f ", solved.mean);
-    rdk_text_add(t, "<span class=\"small\">%zu/%zu</span></td>", solved.n, n);
+    rdk_text_add(t, isnan(solved.median) ? "- " : "%.0f ", solved.median);
+    rdk_text_add(t, "<span class=\"small\">%zu/%zu</span></td>", solved.solved, solved.runs);
     cell(t, rdk_cell_interval(r, &c, rdk_run_entropy_start), false);
     cell(t, rdk_cell_interval(r, &c, rdk_run_entropy_end), false);
     rdk_text_add(t, "<td class=\"n%s\">%zu/%zu</td>", diverged ? " bad" : "", diverged, n);
@@ -113,11 +114,14 @@ void rdk_section_table(rdk_report *r, rdk_text *t)
     else
         rdk_text_add(t, "One seed: no intervals, so nothing is marked as best. ");
     if (r->n_rates > 1)
-        rdk_text_add(t,
-                     "Each series at the learning rate with the lowest mean loss, of %zu tried. ",
-                     r->n_rates);
+        rdk_text_add(
+            t,
+            "Each series at its best learning rate of %zu tried: that at which the fewest runs "
+            "diverged, and of those the lowest mean loss. ",
+            r->n_rates);
     rdk_text_add(
         t, "Diverged runs are counted, not averaged. \"Solved\" is the first evaluation "
-           "with 99&nbsp;%% of targets right; the fraction is how many runs got there.</p>\n");
+           "with 99&nbsp;%% of targets right: the median over runs, those that never got there "
+           "last; the fraction is how many did.</p>\n");
     all_rates(r, t);
 }

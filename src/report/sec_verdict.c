@@ -7,133 +7,8 @@
  * Read next: sec_table.c. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "page.h"
-
-/* The panel the sentences speak of: of those with the most series, the one of the widest d_k, where
- * scaling matters most. */
-static size_t widest(const rdk_report *r)
-{
-    size_t best = 0, most = 0;
-    for (size_t p = 0; p < r->n_panels; p++) {
-        size_t n = 0;
-        for (size_t s = 0; s < r->n_series; s++) {
-            rdk_cell c = {s, p, RDK_BEST_RATE};
-            n += rdk_cell_runs(r, &c, NULL) > 0;
-        }
-        if (n >= most) best = p;
-        if (n > most) most = n;
-    }
-    return best;
-}
-
-static rdk_cell best_cell(size_t series, size_t panel)
-{
-    return (rdk_cell){series, panel, RDK_BEST_RATE};
-}
-
-static rdk_interval figure_of(rdk_report *r, size_t series, rdk_figure_of *figure)
-{
-    rdk_cell c = best_cell(series, widest(r));
-    return rdk_cell_interval(r, &c, figure);
-}
-
-static void number(rdk_text *t, double x)
-{
-    char text[RDK_READABLE];
-    if (isfinite(x) && fabs(x) >= 1e-3 && fabs(x) < 1000)
-        snprintf(text, sizeof text, "%.3g", x);
-    else
-        rdk_readable(x, text);
-    rdk_text_add(t, "%s", text);
-}
-
-static void name(rdk_text *t, const rdk_report *r, size_t series)
-{
-    rdk_text_add(t, "<b>");
-    rdk_html(t, r->series[series]);
-    rdk_text_add(t, "</b>");
-}
-
-/* ---- how it started -------------------------------------------------------------------------- */
-
-static void start_sentence(rdk_report *r, rdk_text *t)
-{
-    size_t told = 0;
-    for (size_t s = 0; s < r->n_series; s++) {
-        rdk_interval e = figure_of(r, s, rdk_run_entropy_start);
-        rdk_cell c = best_cell(s, widest(r));
-        const rdk_report_run *run = rdk_cell_example(r, &c);
-        if (!e.n || !run) continue;
-        if (!told++)
-            rdk_text_add(t,
-                         "<li>Before the first update, at d_k = %zu, the entropy of attention "
-                         "over that of a uniform one was ",
-                         r->d_k[widest(r)]);
-        else
-            rdk_text_add(t, ", ");
-        number(t, e.mean);
-        rdk_text_add(t, " under ");
-        name(t, r, s);
-        if (isfinite(run->entropy_theory)) {
-            rdk_text_add(t, " (theory: ");
-            number(t, run->entropy_theory);
-            rdk_text_add(t, ")");
-        }
-    }
-    rdk_text_add(t, told ? "; 1 is uniform, 0 is a single key.</li>\n" : "");
-}
-
-/* ---- the gradient at the scores -------------------------------------------------------------- */
-
-/* The series that starts with the least entropy, and the one it is held against: sqrt, or that of
- * the most. */
-static bool find_pair(rdk_report *r, size_t *least, size_t *most)
-{
-    double low = INFINITY, high = -INFINITY;
-    *least = *most = 0;
-    for (size_t s = 0; s < r->n_series; s++) {
-        double e = figure_of(r, s, rdk_run_entropy_start).mean;
-        if (e < low) {
-            low = e;
-            *least = s;
-        }
-        if (e > high) {
-            high = e;
-            *most = s;
-        }
-    }
-    for (size_t s = 0; s < r->n_series; s++)
-        if (!strcmp(r->series[s], "sqrt") && s != *least) *most = s;
-    return *least != *most;
-}
-
-static void gradient_sentence(rdk_report *r, rdk_text *t)
-{
-    size_t least, most;
-    if (!find_pair(r, &least, &most)) return;
-    rdk_interval a = figure_of(r, least, rdk_run_ds_median);
-    rdk_interval b = figure_of(r, most, rdk_run_ds_median);
-    rdk_interval share_a = figure_of(r, least, rdk_run_ds_top5);
-    rdk_interval share_b = figure_of(r, most, rdk_run_ds_top5);
-    if (!(b.mean > 0) || !(a.mean >= 0)) return;
-    double times = a.mean / b.mean;
-    rdk_text_add(t, "<li>There the typical row of scores (the median) under ");
-    name(t, r, least);
-    rdk_text_add(t, " got ");
-    number(t, times);
-    rdk_text_add(t, " times the gradient that it got under ");
-    name(t, r, most);
-    rdk_text_add(t, times > 0.8 ? ": no smaller gradient is to be seen in the median"
-                                : ": most rows are saturated and learn little");
-    if (share_a.n && share_b.n)
-        rdk_text_add(t,
-                     ". Its largest 5&nbsp;%% of rows held %.0f&nbsp;%% of the squared gradient, "
-                     "against %.0f&nbsp;%%",
-                     100 * share_a.mean, 100 * share_b.mean);
-    rdk_text_add(t, ".</li>\n");
-}
+#include "verdict.h"
 
 /* ---- how it ended ---------------------------------------------------------------------------- */
 
@@ -142,12 +17,12 @@ static size_t rank(rdk_report *r, size_t *order)
 {
     size_t n = 0, with = 0;
     for (size_t s = 0; s < r->n_series; s++) {
-        rdk_cell c = best_cell(s, widest(r));
+        rdk_cell c = rdk_verdict_cell(r, s);
         if (!rdk_cell_runs(r, &c, NULL)) continue;
-        double loss = figure_of(r, s, rdk_run_loss).mean;
+        double loss = rdk_verdict_figure(r, s, rdk_run_loss).mean;
         size_t at = n++;
         while (at > 0 && !isnan(loss)) {
-            double before = figure_of(r, order[at - 1], rdk_run_loss).mean;
+            double before = rdk_verdict_figure(r, order[at - 1], rdk_run_loss).mean;
             if (before <= loss) break;
             order[at] = order[at - 1];
             at--;
@@ -158,88 +33,102 @@ static size_t rank(rdk_report *r, size_t *order)
     return with;
 }
 
-/* No further above chance than this share of the way to 1: the verdict of a run has the same. */
-static const double NEAR_CHANCE = 0.10;
-
 /* Is there no rate at which the series learned? */
 static bool stayed(rdk_report *r, size_t series)
 {
-    rdk_cell c = best_cell(series, widest(r));
+    rdk_cell c = rdk_verdict_cell(r, series);
     const rdk_report_run *any = rdk_cell_example(r, &c);
     double chance = any ? any->chance_accuracy : NAN;
     double accuracy = rdk_cell_interval(r, &c, rdk_run_accuracy).mean;
-    return accuracy < chance + NEAR_CHANCE * (1 - chance);
+    return rdk_is_near_chance(accuracy, chance);
 }
 
 static void end_sentence(rdk_report *r, rdk_text *t, const size_t *order, size_t n)
 {
-    rdk_cell c = best_cell(order[0], widest(r));
+    rdk_cell c = rdk_verdict_cell(r, order[0]);
     const rdk_report_run *any = rdk_cell_example(r, &c);
     rdk_text_add(t, "<li>Held-out loss at the end%s: ",
                  r->n_rates > 1 ? ", each at its best learning rate" : "");
     for (size_t k = 0; k < n; k++) {
-        rdk_interval loss = figure_of(r, order[k], rdk_run_loss);
-        rdk_interval accuracy = figure_of(r, order[k], rdk_run_accuracy);
+        rdk_interval loss = rdk_verdict_figure(r, order[k], rdk_run_loss);
+        rdk_interval accuracy = rdk_verdict_figure(r, order[k], rdk_run_accuracy);
         rdk_text_add(t, k ? ", " : "");
-        name(t, r, order[k]);
+        rdk_verdict_name(t, r, order[k]);
         rdk_text_add(t, " ");
         rdk_interval_words(t, loss);
         rdk_text_add(t, " (%.1f&nbsp;%% right%s)", 100 * accuracy.mean,
                      stayed(r, order[k]) ? ", near chance" : "");
     }
-    if (any && isfinite(any->chance_loss)) {
+    if (any && isfinite(any->figures.chance_loss)) {
         rdk_text_add(t, "; knowing nothing but the form of the task: ");
-        number(t, any->chance_loss);
+        rdk_verdict_number(t, any->figures.chance_loss);
     }
     rdk_text_add(t, ".</li>\n");
 }
 
-static bool part(rdk_interval a, rdk_interval b)
+/* How a series stands to the best one. */
+typedef enum { APART, OVERLAPPING, WITHOUT_INTERVAL } standing;
+
+static standing stands(rdk_interval best, rdk_interval other)
 {
-    return a.n > 1 && b.n > 1 && a.mean + a.half < b.mean - b.half;
+    if (other.n < 2) return WITHOUT_INTERVAL;
+    return rdk_intervals_part(best, other) ? APART : OVERLAPPING;
 }
 
-/* The names of those whose interval does, or does not, lie apart from the best one. */
-static size_t list_others(rdk_report *r, rdk_text *t, const size_t *order, size_t n, bool apart)
+/* The names of those that stand so, and their number. t: NULL for the number alone. */
+static size_t list_others(rdk_report *r, rdk_text *t, const size_t *order, size_t n, standing how)
 {
-    rdk_interval best = figure_of(r, order[0], rdk_run_loss);
+    rdk_interval best = rdk_verdict_figure(r, order[0], rdk_run_loss);
     size_t told = 0;
     for (size_t k = 1; k < n; k++) {
-        rdk_interval loss = figure_of(r, order[k], rdk_run_loss);
-        if (part(best, loss) != apart) continue;
+        if (stands(best, rdk_verdict_figure(r, order[k], rdk_run_loss)) != how) continue;
         if (t) {
             rdk_text_add(t, told ? ", " : "");
-            name(t, r, order[k]);
+            rdk_verdict_name(t, r, order[k]);
         }
         told++;
     }
     return told;
 }
 
+/* The best one has no interval. */
+static void no_comparison(rdk_report *r, rdk_text *t, size_t best)
+{
+    rdk_text_add(t, "<li>There is no interval for ");
+    rdk_verdict_name(t, r, best);
+    rdk_text_add(t, ", of which one run has a final loss: whether these losses differ by more than "
+                    "chance cannot be said.</li>\n");
+}
+
 static void compare_sentence(rdk_report *r, rdk_text *t, const size_t *order, size_t n)
 {
     if (n < 2) return;
-    if (figure_of(r, order[0], rdk_run_loss).n < 2) {
-        rdk_text_add(t, "<li>With one seed there is no interval: whether these losses differ by "
-                        "more than chance cannot be said.</li>\n");
+    if (rdk_verdict_figure(r, order[0], rdk_run_loss).n < 2) {
+        no_comparison(r, t, order[0]);
         return;
     }
-    size_t apart = list_others(r, NULL, order, n, true), close = n - 1 - apart;
+    size_t apart = list_others(r, NULL, order, n, APART);
+    size_t close = list_others(r, NULL, order, n, OVERLAPPING), told = 0;
     rdk_text_add(t, "<li>");
     if (apart) {
-        name(t, r, order[0]);
+        rdk_verdict_name(t, r, order[0]);
         rdk_text_add(t, " is better than ");
-        list_others(r, t, order, n, true);
+        list_others(r, t, order, n, APART);
         rdk_text_add(t, ": their 95&nbsp;%% intervals do not overlap");
+        told++;
     }
     if (close) {
-        rdk_text_add(t, apart ? "; between it and " : "No difference is shown between ");
-        if (!apart) {
-            name(t, r, order[0]);
-            rdk_text_add(t, " and ");
-        }
-        list_others(r, t, order, n, false);
-        rdk_text_add(t, apart ? " no difference is shown" : ": the intervals overlap");
+        rdk_text_add(t, told++ ? "; no difference is shown between "
+                               : "No difference is shown between ");
+        rdk_verdict_name(t, r, order[0]);
+        rdk_text_add(t, " and ");
+        list_others(r, t, order, n, OVERLAPPING);
+        rdk_text_add(t, ": the intervals overlap");
+    }
+    if (apart + close + 1 < n) {
+        rdk_text_add(t, told ? "; no interval for " : "No interval for ");
+        list_others(r, t, order, n, WITHOUT_INTERVAL);
+        rdk_text_add(t, ", of which one run has a final loss");
     }
     rdk_text_add(t, ".</li>\n");
 }
@@ -251,16 +140,16 @@ static void rate_sentence(rdk_report *r, rdk_text *t)
     size_t told = 0;
     if (r->n_rates < 2) return;
     for (size_t s = 0; s < r->n_series; s++) {
-        rdk_interval v = rdk_rate_sensitivity(r, s, widest(r), false);
+        rdk_interval v = rdk_rate_sensitivity(r, s, rdk_verdict_panel(r), false);
         if (!v.n) continue;
         rdk_text_add(t,
                      told++ ? ", "
                             : "<li>Over %zu learning rates, sensitivity (mean loss above "
-                              "the best one, no more than ln&nbsp;V) is ",
+                              "the best one, none more than at chance) is ",
                      r->n_rates);
         rdk_interval_words(t, v);
         rdk_text_add(t, " for ");
-        name(t, r, s);
+        rdk_verdict_name(t, r, s);
         if (stayed(r, s)) rdk_text_add(t, " (near chance even at its best)");
     }
     rdk_text_add(t,
@@ -276,33 +165,33 @@ static void alone(rdk_report *r, rdk_text *t)
     if (run->diverged) {
         rdk_text_add(t, "The run diverged at step %.0f: a loss or a gradient was not finite",
                      run->died_step);
-    } else if (isfinite(run->loss)) {
+    } else if (isfinite(run->figures.loss)) {
         rdk_text_add(t, "After %.0f steps the held-out loss is ", run->step);
-        number(t, run->loss);
-        rdk_text_add(t, ", %.2f&nbsp;%% of targets right", 100 * run->accuracy);
-        if (isfinite(run->chance_loss)) {
+        rdk_verdict_number(t, run->figures.loss);
+        rdk_text_add(t, ", %.2f&nbsp;%% of targets right", 100 * run->figures.accuracy);
+        if (isfinite(run->figures.chance_loss)) {
             rdk_text_add(t, " (knowing nothing: ");
-            number(t, run->chance_loss);
+            rdk_verdict_number(t, run->figures.chance_loss);
             rdk_text_add(t, ", %.1f&nbsp;%%)", 100 * run->chance_accuracy);
         }
-        if (isfinite(run->solved_step))
-            rdk_text_add(t, "; 99&nbsp;%% right at step %.0f", run->solved_step);
+        if (isfinite(run->figures.solved_at))
+            rdk_text_add(t, "; 99&nbsp;%% right at step %.0f", run->figures.solved_at);
     } else {
         rdk_text_add(t, "There is no evaluation yet");
     }
     rdk_text_add(t, ".</li>\n");
-    if (isfinite(run->entropy_end) && run->step > 0) {
+    if (isfinite(run->figures.entropy_last) && run->step > 0) {
         rdk_text_add(t, "<li>Attention went from H/ln n ");
-        number(t, run->entropy_start);
+        rdk_verdict_number(t, run->figures.entropy_first);
         rdk_text_add(t, " to ");
-        number(t, run->entropy_end);
+        rdk_verdict_number(t, run->figures.entropy_last);
         rdk_text_add(t, ", rows above p = 0.99 from %.1f&nbsp;%% to %.1f&nbsp;%%",
-                     100 * run->sat99_start, 100 * run->sat99_end);
+                     100 * run->figures.sat99_first, 100 * run->figures.sat99_last);
         if (run->ratio.n) {
             rdk_text_add(t, ", |dW_Q|/|dW_V| from ");
-            number(t, run->start.ratio);
+            rdk_verdict_number(t, run->figures.ratio_first);
             rdk_text_add(t, " to ");
-            number(t, run->ratio.y[run->ratio.n - 1]);
+            rdk_verdict_number(t, run->ratio.y[run->ratio.n - 1]);
         }
         rdk_text_add(t, ".</li>\n");
     }
@@ -334,8 +223,12 @@ static void limits(rdk_report *r, rdk_text *t)
                          "be concluded. ");
     }
     if (unfinished)
-        rdk_text_add(t, "%zu of %zu runs %s not finished: these are figures so far. ", unfinished,
-                     r->n_runs, unfinished == 1 ? "is" : "are");
+        rdk_text_add(t, "%zu of %zu runs %s not finished: %s. ", unfinished, r->n_runs,
+                     unfinished == 1 ? "is" : "are",
+                     r->ablation
+                         ? "curves are shown as far as they go, and figures of an end leave "
+                           "such runs out"
+                         : "these are figures so far");
     rdk_text_add(t, "</li>\n");
 }
 
@@ -346,8 +239,8 @@ void rdk_section_verdict(rdk_report *r, rdk_text *t)
     size_t *order = rdk_report_alloc(r, r->n_series, sizeof *order);
     if (!order) return;
     rdk_text_add(t, "<ul class=\"verdict\">\n");
-    start_sentence(r, t);
-    gradient_sentence(r, t);
+    rdk_verdict_start(r, t);
+    rdk_verdict_gradient(r, t);
     if (r->ablation) {
         size_t n = rank(r, order);
         if (n) end_sentence(r, t, order, n);

@@ -113,14 +113,19 @@ static void summary(const view *v)
         char right[16] = "-", solved[24] = "-", entropy[64];
         rdk_text name = {0};
         run_name(&name, v, run->name, (size_t)names);
-        if (isfinite(run->accuracy)) snprintf(right, sizeof right, "%.2f%%", 100 * run->accuracy);
-        if (isfinite(run->solved_step)) snprintf(solved, sizeof solved, "%.0f", run->solved_step);
-        snprintf(entropy, sizeof entropy, "%.3f -> %.3f", run->entropy_start, run->entropy_end);
-        if (isnan(run->entropy_start)) snprintf(entropy, sizeof entropy, "-");
+        if (isfinite(run->figures.accuracy))
+            snprintf(right, sizeof right, "%.2f%%", 100 * run->figures.accuracy);
+        if (isfinite(run->figures.solved_at))
+            snprintf(solved, sizeof solved, "%.0f", run->figures.solved_at);
+        snprintf(entropy, sizeof entropy, "%.3f -> %.3f", run->figures.entropy_first,
+                 run->figures.entropy_last);
+        if (isnan(run->figures.entropy_last))
+            snprintf(entropy, sizeof entropy, "%.3f -> -", run->figures.entropy_first);
+        if (isnan(run->figures.entropy_first)) snprintf(entropy, sizeof entropy, "-");
         fprintf(v->out, "%s%c%s %s %-11.11s %7.0f %9s %7s %6s %14s\n",
                 v->o->colour ? rdk_canvas_colour((unsigned char)(i + 1)) : "", (char)('a' + i),
                 v->o->colour ? "\033[0m" : "", name.data ? name.data : "", run->status, run->step,
-                rdk_readable(run->loss, loss), right, solved, entropy);
+                rdk_readable(run->figures.loss, loss), right, solved, entropy);
         rdk_text_free(&name);
     }
     if (v->more) fprintf(v->out, "  and %zu more, not shown\n", v->more);

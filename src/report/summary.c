@@ -22,16 +22,58 @@ size_t rdk_cell_runs(const rdk_report *r, const rdk_cell *c, size_t *diverged)
     return n;
 }
 
-rdk_interval rdk_cell_interval(rdk_report *r, const rdk_cell *c, rdk_figure_of *figure)
+/* The finite figures of the runs of a cell; their number in *n. */
+static double *figures_of(rdk_report *r, const rdk_cell *c, rdk_figure_of *figure, size_t *n)
 {
     double *x = rdk_report_alloc(r, r->n_runs + 1, sizeof *x);
-    size_t n = 0;
+    *n = 0;
     for (size_t i = 0; x && i < r->n_runs; i++) {
         if (!rdk_cell_has(c, &r->runs[i])) continue;
         double value = figure(&r->runs[i]);
-        if (isfinite(value)) x[n++] = value;
+        if (isfinite(value)) x[(*n)++] = value;
+    }
+    return x;
+}
+
+rdk_interval rdk_cell_interval(rdk_report *r, const rdk_cell *c, rdk_figure_of *figure)
+{
+    size_t n;
+    double *x = figures_of(r, c, figure, &n);
+    return rdk_interval_of(x, n);
+}
+
+rdk_interval rdk_cell_log_interval(rdk_report *r, const rdk_cell *c, rdk_figure_of *figure)
+{
+    size_t n;
+    double *x = figures_of(r, c, figure, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!(x[i] > 0)) return rdk_interval_of(x, 0);
+        x[i] = log(x[i]);
     }
     return rdk_interval_of(x, n);
+}
+
+rdk_solved rdk_cell_solved(rdk_report *r, const rdk_cell *c)
+{
+    double *x = rdk_report_alloc(r, r->n_runs + 1, sizeof *x);
+    size_t n = 0;
+    for (size_t i = 0; x && i < r->n_runs; i++)
+        if (rdk_cell_has(c, &r->runs[i]) && r->runs[i].ended) x[n++] = r->runs[i].figures.solved_at;
+    return rdk_solved_of(x, n);
+}
+
+rdk_rated *rdk_report_rated(rdk_report *r, size_t series, size_t panel, size_t *n, double **room)
+{
+    rdk_rated *runs = rdk_report_alloc(r, r->n_runs + 1, sizeof *runs);
+    *room = rdk_report_alloc(r, r->n_runs + r->n_rates + 1, sizeof **room);
+    *n = 0;
+    if (!runs || !*room) return NULL;
+    for (size_t i = 0; i < r->n_runs; i++) {
+        const rdk_report_run *run = &r->runs[i];
+        if (run->series != series || run->panel != panel || !run->ended) continue;
+        runs[(*n)++] = (rdk_rated){run->rate, run->saved.config.seed, &run->figures};
+    }
+    return runs;
 }
 
 const rdk_report_run *rdk_cell_example(const rdk_report *r, const rdk_cell *c)
@@ -53,13 +95,14 @@ static double value_at(const rdk_curve *c, double x, size_t *at)
     return *at < c->n && c->x[*at] == x ? c->y[*at] : NAN;
 }
 
-/* The curves of a cell that have points; their number. */
+/* The curves of a cell that have points and did not diverge; their number. */
 static size_t curves_of(const rdk_report *r, const rdk_cell *c, rdk_curve_of *curve, size_t which,
                         const rdk_curve **curves)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->n_runs; i++) {
-        const rdk_curve *one = rdk_cell_has(c, &r->runs[i]) ? curve(&r->runs[i], which) : NULL;
+        bool counts = rdk_cell_has(c, &r->runs[i]) && !r->runs[i].diverged;
+        const rdk_curve *one = counts ? curve(&r->runs[i], which) : NULL;
         if (one && one->n) curves[n++] = one;
     }
     return n;

@@ -6,34 +6,35 @@
 
 #include "page.h"
 
+/* Of the end: only where it is one. */
 double rdk_run_loss(const rdk_report_run *run)
 {
-    return run->loss;
+    return run->ended ? run->figures.loss : NAN;
 }
 
 double rdk_run_accuracy(const rdk_report_run *run)
 {
-    return run->accuracy;
-}
-
-double rdk_run_solved_step(const rdk_report_run *run)
-{
-    return run->solved_step;
-}
-
-double rdk_run_entropy_start(const rdk_report_run *run)
-{
-    return run->entropy_start;
+    return run->ended ? run->figures.accuracy : NAN;
 }
 
 double rdk_run_entropy_end(const rdk_report_run *run)
 {
-    return run->entropy_end;
+    return run->ended ? run->figures.entropy_last : NAN;
+}
+
+double rdk_run_entropy_start(const rdk_report_run *run)
+{
+    return run->figures.entropy_first;
+}
+
+double rdk_run_sat90_start(const rdk_report_run *run)
+{
+    return run->figures.sat90_first;
 }
 
 double rdk_run_sat99_start(const rdk_report_run *run)
 {
-    return run->sat99_start;
+    return run->figures.sat99_first;
 }
 
 double rdk_run_ds_median(const rdk_report_run *run)
@@ -48,40 +49,16 @@ double rdk_run_ds_top5(const rdk_report_run *run)
 
 double rdk_run_ratio(const rdk_report_run *run)
 {
-    return run->start.ratio;
+    return run->figures.ratio_first;
 }
 
-static double l0_of(const rdk_report_run *run, bool from_initial)
+rdk_interval rdk_rate_sensitivity(rdk_report *r, size_t series, size_t panel, bool from_start)
 {
-    return from_initial ? run->initial_loss : log(run->vocabulary);
-}
-
-/* Of one seed: the losses of all rates of the series at this d_k. NAN where a rate is missing. */
-static double sensitivity_of_seed(rdk_report *r, const rdk_report_run *like, bool from_initial)
-{
-    double *loss = rdk_report_alloc(r, r->n_rates, sizeof *loss), l0 = l0_of(like, from_initial);
-    size_t n = 0;
-    for (size_t i = 0; loss && i < r->n_runs; i++) {
-        const rdk_report_run *run = &r->runs[i];
-        if (run->series != like->series || run->panel != like->panel ||
-            run->saved.config.seed != like->saved.config.seed || !run->finished)
-            continue;
-        if (n < r->n_rates) loss[n++] = run->loss;
-    }
-    return n == r->n_rates ? rdk_lr_sensitivity(loss, n, l0) : NAN;
-}
-
-rdk_interval rdk_rate_sensitivity(rdk_report *r, size_t series, size_t panel, bool from_initial)
-{
-    double *x = rdk_report_alloc(r, r->n_runs, sizeof *x);
-    size_t n = 0;
-    for (size_t i = 0; x && i < r->n_runs; i++) {
-        const rdk_report_run *run = &r->runs[i];
-        if (run->series != series || run->panel != panel || run->rate != 0) continue;
-        double value = sensitivity_of_seed(r, run, from_initial);
-        if (isfinite(value)) x[n++] = value;
-    }
-    return rdk_interval_of(x, n);
+    size_t n;
+    double *room;
+    rdk_rated *runs = rdk_report_rated(r, series, panel, &n, &room);
+    return runs ? rdk_sensitivity_of(runs, n, r->n_rates, from_start, room)
+                : (rdk_interval){NAN, NAN, 0};
 }
 
 void rdk_metric_link(rdk_text *t, const char *metric, const char *words)

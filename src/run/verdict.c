@@ -8,11 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "thresholds.h"
 #include "words.h"
 
-/* accuracy on held-out targets from which a task counts as solved, and what is "near chance": no
- * further above it than this share of the way to 1 */
-static const double SOLVED = 0.99, NEAR_CHANCE = 0.10;
 /* entropy / ln n above which attention is called practically uniform, below which sharp */
 static const double UNIFORM = 0.98, SHARP = 0.30;
 /* steps before which nothing is said of what did not happen; the held-out loss over its lowest that
@@ -24,8 +22,7 @@ static const double AS_PREDICTED = 0.03;
 
 static bool stayed_near_chance(const rdk_trainer *r, const rdk_finals *f)
 {
-    double chance = rdk_task_chance_accuracy(r->task);
-    return isfinite(chance) && f->held_out.accuracy < chance + NEAR_CHANCE * (1 - chance);
+    return rdk_is_near_chance(f->held_out.accuracy, rdk_task_chance_accuracy(r->task));
 }
 
 static void task_sentence(const rdk_trainer *r, const rdk_finals *f)
@@ -34,7 +31,7 @@ static void task_sentence(const rdk_trainer *r, const rdk_finals *f)
     double accuracy = f->held_out.accuracy, chance = rdk_task_chance_accuracy(r->task);
     double floor = rdk_task_floor_loss(r->task);
     fprintf(out, "verdict  ");
-    if (!(floor > 0) && accuracy >= SOLVED)
+    if (!(floor > 0) && accuracy >= RDK_SOLVED)
         fprintf(out, "solved: %.2f%% of held-out targets right", 100 * accuracy);
     else if (!(floor > 0) && stayed_near_chance(r, f))
         fprintf(out, "not learned%s: %.2f%% of held-out targets right, a guess has %.1f%%",
@@ -49,7 +46,7 @@ static void task_sentence(const rdk_trainer *r, const rdk_finals *f)
     if (r->best_step == r->step) return;
     fprintf(out, "         The lowest held-out loss was %.4f at step %" PRIu64 "%s.\n",
             r->best_loss, r->best_step,
-            f->held_out.loss > ROSE * r->best_loss && !(floor > 0) && accuracy < SOLVED
+            f->held_out.loss > ROSE * r->best_loss && !(floor > 0) && accuracy < RDK_SOLVED
                 ? "; it rose since (try a smaller --lr, or more --warmup)"
                 : "");
 }
@@ -84,7 +81,7 @@ static void end_sentence(const rdk_trainer *r, const rdk_finals *f)
     }
     fprintf(out, "         It ended %s: entropy/ln n %.3f, score std %.3g, largest |score| %.3g.",
             character(e), e, f->attention_last.score_std, f->attention_last.score_absmax);
-    if (e < SHARP && f->held_out.accuracy >= SOLVED)
+    if (e < SHARP && f->held_out.accuracy >= RDK_SOLVED)
         fprintf(out, " Sharp and right: low entropy late is no failure.");
     if (e < SHARP && f->have_first && f->attention_first.entropy_norm < SHARP &&
         !(rdk_task_floor_loss(r->task) > 0) && stayed_near_chance(r, f) && r->step >= LONG_ENOUGH)

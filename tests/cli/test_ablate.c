@@ -3,6 +3,9 @@
  * once, commands for others. Whatever happens, results.csv ends as that of an undisturbed one. */
 #include "run_files.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 /* A few milliseconds a run; SLOW: long enough to be met in the middle. */
 #define GRID "ablate", "--scale", "sqrt,none", "--seed", "1..2", "--layers", "1"
 #define TINY_TASK                                                                                  \
@@ -267,6 +270,31 @@ START_TEST(two_at_once_share_the_work)
 }
 END_TEST
 
+/* What another process has done is not said to be of this call. While this one is at its long run,
+ * the test holds the lock of the short one, puts a finished run there and lets go. */
+START_TEST(what_others_did_is_not_counted)
+{
+    char *dir = program_directory(), command[4 * PROGRAM_PATH];
+    train(dir, WITH("ablate", "--layers", "1", TINY_TASK, "--steps", "3,4", "--out", "b"), NULL, 0);
+    ck_assert(mkdir(below(dir, "a").text, 0700) == 0 &&
+              mkdir(below(dir, "a/steps-3").text, 0700) == 0);
+    int lock = open(below(dir, "a/steps-3/ablation.lock").text, O_RDWR | O_CREAT, 0600);
+    ck_assert(lock >= 0 && flock(lock, LOCK_EX) == 0);
+    program_run r = start(dir, WITH("ablate", "--layers", "1", TINY_TASK, "--steps", "3,100000000"),
+                          WITH("--out", "a", "--jobs", "2"));
+    await(dir, "a/steps-100000000/metrics.csv", 600);
+    snprintf(command, sizeof command, "cp -r '%s/b/steps-3/.' '%s/a/steps-3/'", dir, dir);
+    ck_assert_int_eq(system(command), 0);
+    close(lock);
+    for (int i = 0; i < 1500; i++) pause_a_millisecond(); /* it looks every half second */
+    kill(r.pid, SIGINT);
+    program_finish(&r);
+    ck_assert_msg(strstr(r.out, "interrupted after 0 runs"), "%s", r.out);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* The recipes of docs/scaling-out.md, each run twice: the second time there is nothing to do. */
 static const char *const RECIPES[] = {"tr '\\n' '\\0' <commands | xargs -0 -P 2 -I{} sh -c {}",
                                       "parallel -j 2 <commands"};
@@ -328,10 +356,44 @@ START_TEST(refused_in_one_line_without_a_trace)
 }
 END_TEST
 
+/* A header without a row, as an editor may leave it. */
+START_TEST(a_grid_without_points_is_refused)
+{
+    char *dir = program_directory();
+    train(dir, QUICK, WITH("--out", "a"), 0);
+    program_write(dir, "a/points.csv", "scale,seed\n");
+    static const char *const modes[] = {"--list", "--collect", "--describe", "--jobs=1"};
+    for (int i = 0; i < 4; i++) {
+        program_run r = train_and_read(dir, WITH("ablate", "--out", "a", modes[i]), NULL, 1);
+        ck_assert_msg(strstr(r.err, "a/points.csv has no point"), "%s", r.err);
+        program_free(&r);
+    }
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* The program of a child is found where the shell found it. */
+START_TEST(called_by_a_name_in_path)
+{
+    char *dir = program_directory(), command[4 * PROGRAM_PATH];
+    snprintf(command, sizeof command,
+             "cd '%s' && ln -s '%s' here && PATH=\"$PWD:$PATH\" here ablate --seed 1..2 --layers 1 "
+             "--task copy --seq-len 4 --vocab 5 --d-model 8 --heads 2 --batch 4 --eval-size 8 "
+             "--steps 3 --out a >log 2>&1",
+             dir, program_path());
+    ck_assert_int_eq(system(command), 0);
+    ck_assert(run_has(dir, "a", "results.csv"));
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(describe_runs_nothing)
 {
     char *dir = program_directory();
-    program_run r = train_and_read(dir, QUICK, WITH("--describe", "--out", "a"), 0);
+    program_run r = train_and_read(dir, WITH("ablate", "--help"), NULL, 0);
+    ck_assert_msg(strstr(r.out, "--resume, --stop-at and --force"), "%s", r.out);
+    program_free(&r);
+    r = train_and_read(dir, QUICK, WITH("--describe", "--out", "a"), 0);
     ck_assert_msg(strstr(r.out, "4 runs of 2 scale x 2 seed") && strstr(r.out, "12 steps"), "%s",
                   r.out);
     program_free(&r);
@@ -352,7 +414,10 @@ RDK_TEST_MAIN("ablate", {
     ADD_LOOP(a_signal_stops_saves_and_goes_on, 3);
     ADD(half_a_run_is_done_again);
     ADD(two_at_once_share_the_work);
+    ADD(what_others_did_is_not_counted);
     ADD_LOOP(each_command_does_one_point, 2);
     ADD(refused_in_one_line_without_a_trace);
+    ADD(a_grid_without_points_is_refused);
+    ADD(called_by_a_name_in_path);
     ADD(describe_runs_nothing);
 })

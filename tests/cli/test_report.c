@@ -280,6 +280,9 @@ START_TEST(a_diverged_run_has_its_cross)
     holds(page, "diverged at step");
     holds(page, "1/1");
     free(page);
+    program_run r = call(dir, WITH("show", "run"), 0);
+    ck_assert_msg(strstr(r.out, " -> -\n") && !strstr(r.out, "nan"), "%s", r.out);
+    program_free(&r);
     program_directory_remove(dir);
 }
 END_TEST

@@ -71,6 +71,14 @@ START_TEST(shell_words)
         ck_assert_str_eq(t.data, cases[i][1]);
         rdk_text_free(&t);
     }
+    rdk_text t = {0};
+    rdk_text_shell_word(&t, "--lr=1e-3"); /* a word stays an option */
+    rdk_text_add(&t, " ");
+    rdk_text_shell_word(&t, "--it's");
+    rdk_text_add(&t, " ");
+    rdk_text_shell_word(&t, "");
+    ck_assert_str_eq(t.data, "--lr=1e-3 '--it'\\''s' ''");
+    rdk_text_free(&t);
 }
 END_TEST
 

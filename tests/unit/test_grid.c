@@ -13,10 +13,10 @@
 static void check_list(const char *option, const char *list, const char *want)
 {
     rdk_status s = {0};
-    rdk_axis axis;
+    rdk_grid_axis axis;
     rdk_text got = {0};
     rdk_arena *arena = rdk_arena_new(&s);
-    bool ok = rdk_axis_parse(&axis, rdk_option_find(option), list, arena, &s);
+    bool ok = rdk_grid_axis_parse(&axis, rdk_option_find(option), list, arena, &s);
     for (size_t i = 0; ok && i < axis.n; i++)
         rdk_text_add(&got, "%s%s", i ? " " : "", axis.values[i]);
     ck_assert_str_eq(ok ? got.data : s.message, want);
@@ -143,7 +143,40 @@ START_TEST(combinations_with_the_seed_last)
     ck_assert_uint_eq(c.steps, 40);
     ck_assert_uint_eq(c.save_every, 10);            /* a quarter */
     ck_assert_uint_eq(a.resolved[3].model.d_k, 32); /* d_model 64 over two heads */
-    ck_assert_close(a.chance[0], log(8), 1e-12, 0); /* recall, 8 pairs */
+    rdk_ablation_free(&a);
+}
+END_TEST
+
+static uint64_t saves_of(const rdk_ablation *a, size_t point)
+{
+    rdk_config c;
+    rdk_point_config(a, point, &c);
+    ck_assert_uint_eq(a->resolved[point].save_every, c.save_every);
+    return c.save_every;
+}
+
+/* Where --steps varies, each point has a quarter of its own; the directory knows that. */
+START_TEST(a_quarter_of_the_steps_of_the_point)
+{
+    rdk_ablation a = stored(WISHES("steps=3,40,4000"));
+    for (int again = 0; again < 2; again++) {
+        ck_assert_uint_eq(saves_of(&a, 0), 1);
+        ck_assert_uint_eq(saves_of(&a, 1), 10);
+        ck_assert_uint_eq(saves_of(&a, 2), 1000);
+        rdk_ablation_free(&a);
+        a = stored(NO_WISHES);
+    }
+    rdk_ablation_free(&a);
+    refused(WISHES("save-every=7"), "saves each run every quarter of its --steps");
+}
+END_TEST
+
+START_TEST(a_given_interval_is_that_of_all_points)
+{
+    rdk_ablation a = stored(WISHES("steps=40,4000", "save-every=0"));
+    rdk_ablation_free(&a);
+    a = stored(NO_WISHES);
+    ck_assert(saves_of(&a, 0) == 0 && saves_of(&a, 1) == 0);
     rdk_ablation_free(&a);
 }
 END_TEST
@@ -216,6 +249,9 @@ START_TEST(damaged_files_are_named)
     refused(NO_WISHES, "/points.csv: --seed: 'x' is not a whole number");
     ck_assert(rdk_file_replace(path, "out\nx\n", 6, &s));
     refused(NO_WISHES, "/points.csv: 'out' is no option that can vary");
+    ck_assert(rdk_file_replace(path, "seed\n", 5, &s));
+    refused(NO_WISHES, "/points.csv has no point");
+    refused(WISHES("seed=1..2"), "/points.csv has no point");
 }
 END_TEST
 
@@ -238,21 +274,6 @@ START_TEST(names_suit_every_file_system)
     ck_assert_str_ne(one, other);
     rdk_ablation_free(&a);
     ck_assert_int_eq(mkdir(directory, 0700), 0);
-}
-END_TEST
-
-START_TEST(words_for_the_shell)
-{
-    rdk_text t = {0};
-    rdk_shell_word(&t, "--lr=1e-3");
-    rdk_text_add(&t, " ");
-    rdk_shell_word(&t, "a b");
-    rdk_text_add(&t, " ");
-    rdk_shell_word(&t, "it's");
-    rdk_text_add(&t, " ");
-    rdk_shell_word(&t, "");
-    ck_assert_str_eq(t.data, "--lr=1e-3 'a b' 'it'\\''s' ''");
-    rdk_text_free(&t);
 }
 END_TEST
 
@@ -285,8 +306,9 @@ RDK_TEST_MAIN("grid", {
     suite_add_tcase(s, in_directory);
     ADD(lists_are_normal_and_in_order);
     ADD(lists_are_refused_by_name);
-    ADD(words_for_the_shell);
     ADD_IN_DIRECTORY(combinations_with_the_seed_last);
+    ADD_IN_DIRECTORY(a_quarter_of_the_steps_of_the_point);
+    ADD_IN_DIRECTORY(a_given_interval_is_that_of_all_points);
     ADD_IN_DIRECTORY(the_same_call_and_none_are_the_same_grid);
     ADD_IN_DIRECTORY(points_are_added);
     ADD_IN_DIRECTORY(contradictions_are_refused_by_name);

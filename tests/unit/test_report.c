@@ -199,6 +199,40 @@ START_TEST(a_mean_ends_where_a_seed_does)
     band = rdk_cell_band(&r, &c, loss_of, 0, true);
     ck_assert_close(band.mean.y[0], cbrt(6), 1e-12, 1);
     ck_assert_close(band.mean.y[0] * band.mean.y[0], band.low[0] * band.high[0], 1e-9, 1);
+    /* a diverged run is in no mean, though its curve is there */
+    runs[1].diverged = true;
+    band = rdk_cell_band(&r, &c, loss_of, 0, false);
+    ck_assert(band.runs == 2 && band.mean.n == 2);
+    ck_assert_double_eq(band.mean.y[0], 1.5);
+    runs[0].diverged = runs[2].diverged = true;
+    ck_assert_uint_eq(rdk_cell_band(&r, &c, loss_of, 0, false).runs, 0);
+    r.n_runs = 0;
+    rdk_report_free(&r);
+}
+END_TEST
+
+static double dq_of(const rdk_report_run *run)
+{
+    return run->start.dq;
+}
+
+START_TEST(a_mean_of_logarithms)
+{
+    rdk_status s = {0};
+    rdk_report r = report_of(&s);
+    rdk_report_run runs[3] = {0};
+    rdk_cell c = {0, 0, RDK_BEST_RATE};
+    for (size_t i = 0; i < 3; i++) runs[i].best_rate = true;
+    runs[0].start.dq = 1;
+    runs[1].start.dq = 100;
+    runs[2].start.dq = NAN; /* not measured */
+    r.runs = runs;
+    r.n_runs = 3;
+    rdk_interval v = rdk_cell_log_interval(&r, &c, dq_of);
+    ck_assert_close(exp(v.mean), 10, 1e-12, 0);
+    ck_assert_uint_eq(v.n, 2);
+    runs[2].start.dq = 0;
+    ck_assert_uint_eq(rdk_cell_log_interval(&r, &c, dq_of).n, 0);
     r.n_runs = 0;
     rdk_report_free(&r);
 }
@@ -241,5 +275,6 @@ RDK_TEST_MAIN("report", {
     ADD(a_spike_survives_thinning);
     ADD(what_is_not_finite_leaves_a_curve);
     ADD(a_mean_ends_where_a_seed_does);
+    ADD(a_mean_of_logarithms);
     ADD(a_curve_in_cells);
 })

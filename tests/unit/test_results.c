@@ -1,54 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * Results of an ablation from run directories written by hand: every column, groups over seeds,
  * learning rates, and the sentences on what cannot be concluded. */
-#include <harness.h>
-
-#include <sys/stat.h>
-#include <unistd.h>
+#include "results_fixture.h"
 
 #include "ablate/rates.h"
 
-static char directory[64];
-static rdk_ablation a;
-
 /* ---- runs by hand ---------------------------------------------------------------------------- */
-
-static void put(const char *run, const char *name, const char *text)
-{
-    rdk_status s = {0};
-    char path[RDK_PATH_TEXT + 64];
-    snprintf(path, sizeof path, "%s/%s", run, name);
-    ck_assert_msg(rdk_file_replace(path, text, strlen(text), &s), "%s", s.message);
-}
-
-static void begin(const rdk_wish *wishes, size_t n)
-{
-    rdk_status s = {0};
-    strcpy(directory, "/tmp/rdk-test-results-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    ck_assert_msg(rdk_ablation_plan(&a, directory, wishes, n, &s), "%s", s.message);
-    ck_assert_msg(rdk_ablation_store(&a, wishes, n, &s), "%s", s.message);
-}
-
-static void end(void)
-{
-    char command[128];
-    rdk_ablation_free(&a);
-    snprintf(command, sizeof command, "rm -r '%s'", directory);
-    ck_assert_int_eq(system(command), 0);
-}
 
 /* The run of a point: its held-out loss is `start`, then `loss` at step 200. */
 static void run(size_t point, const char *status, double start, double loss, double accuracy)
 {
     char path[RDK_PATH_TEXT], text[2000];
-    rdk_text ini = {0};
-    rdk_point_path(&a, point, path);
-    ck_assert(mkdir(path, 0700) == 0);
-    rdk_config_write(&a.resolved[point], RDK_OPT_FINDS, &ini);
-    put(path, "config.ini", ini.data);
-    rdk_text_free(&ini);
-    snprintf(text, sizeof text, "{\"status\": \"%s\"}\n", status);
+    put_config(point, path);
+    snprintf(text, sizeof text, "{\"status\": \"%s\", \"chance_loss\": %.17g}\n", status, log(32));
     put(path, "run.json", text);
     snprintf(text, sizeof text,
              "step,split,loss,accuracy,lr,grad_norm,clip_factor,score_absmax,tokens,"
@@ -77,11 +41,6 @@ static rdk_results read_results(void)
     return r;
 }
 
-static const rdk_option *option(const char *name)
-{
-    return rdk_option_find(name);
-}
-
 /* ---- columns --------------------------------------------------------------------------------- */
 
 START_TEST(every_column)
@@ -103,7 +62,7 @@ START_TEST(every_column)
         "sequence_accuracy,solved_at,entropy_norm_first,entropy_norm_last,entropy_norm_min,"
         "score_absmax_max,sat99_last,query_value_ratio_first,query_value_ratio_last,grad_norm_max\n"
         "seed-1,1,done,0,200,2.5,0.5,0.5,200,1,0.875,100,0.6,0.375,0.2,44,0.25,1.75,0.25,7.25\n"
-        "seed-3,3,diverged,1,200,2.5,,0.5,200,,,100,0.6,0.375,0.2,44,0.25,1.75,0.25,7.25\n");
+        "seed-3,3,diverged,1,200,2.5,,0.5,200,,,100,0.6,,0.2,44,,1.75,,7.25\n");
     rdk_free(text);
     rdk_free(r.rows);
     end();
@@ -121,9 +80,9 @@ START_TEST(a_run_without_probes_has_empty_columns)
     put(path, "gradients.csv", "step,tensor,grad_norm\n");
     rdk_results r = read_results();
     ck_assert_uint_eq(r.n, 1);
-    ck_assert(isnan(r.rows[0].entropy_first) && isnan(r.rows[0].ratio_last));
-    ck_assert_double_eq(r.rows[0].best_loss, 0.75);
-    ck_assert_double_eq(r.rows[0].best_step, 100);
+    ck_assert(isnan(r.rows[0].figures.entropy_first) && isnan(r.rows[0].figures.ratio_last));
+    ck_assert_double_eq(r.rows[0].figures.best_loss, 0.75);
+    ck_assert_double_eq(r.rows[0].figures.best_step, 100);
     ck_assert_msg(rdk_results_write(&a, &r, &s), "%s", s.message);
     rdk_free(r.rows);
     end();
@@ -214,16 +173,15 @@ START_TEST(best_rate_and_sensitivity)
     begin_rates();
     rdk_results r = read_results();
     rdk_rates t;
-    rdk_interval best;
-    bool at_end;
     const double chance = log(32);
     ck_assert(rdk_rates_make(&t, &a, &r));
     ck_assert_uint_eq(t.groups.count, 2);
-    ck_assert_uint_eq(rdk_rates_best(&t, 0, &best, &at_end), 1);
-    ck_assert(best.mean == 1 && best.n == 2 && !at_end);
-    /* a rate at which a seed diverged is no best one, however good the other seed is */
-    ck_assert_uint_eq(rdk_rates_best(&t, 1, &best, &at_end), 1);
-    ck_assert(best.mean == 1 && !at_end);
+    rdk_best_rate best = rdk_rates_best(&t, 0);
+    ck_assert_uint_eq(best.rate, 1);
+    ck_assert(best.loss.mean == 1 && best.loss.n == 2 && !best.at_end && !best.diverged);
+    /* a rate at which fewer seeds diverged is better, however good the others are */
+    best = rdk_rates_best(&t, 1);
+    ck_assert(best.rate == 1 && best.loss.mean == 1 && !best.at_end);
 
     /* seed 1: (1 + .5 + chance) / 3 - .5; seed 2: (2 + 1.5 + chance) / 3 - 1.5 */
     rdk_interval s = rdk_rates_sensitivity(&t, 0, false);
@@ -237,6 +195,32 @@ START_TEST(best_rate_and_sensitivity)
     s = rdk_rates_sensitivity(&t, 1, true);
     ck_assert_close(s.mean, ((8.0 / 3 - 1) + (4.0 / 3 - 1)) / 2, 1e-12, 0);
     rdk_rates_free(&t);
+    rdk_free(r.rows);
+    end();
+}
+END_TEST
+
+/* At 1 two of three seeds diverged, at 2 one, at 3 all: the best rate is 2, whatever the losses. */
+START_TEST(best_rate_where_some_run_diverged_at_every_rate)
+{
+    static const int bad[3] = {2, 1, 3};
+    rdk_wish wishes[] = {{option("lr"), "1,2,3", true}, {option("seed"), "1..3", true}};
+    rdk_text t = {0};
+    begin(wishes, 2);
+    for (size_t i = 0; i < 9; i++)
+        run(i, (int)(i % 3) < bad[i / 3] ? "diverged" : "done", 5, i < 3 ? 0.25 : 2, 0.5);
+    rdk_results r = read_results();
+    rdk_rates rates;
+    ck_assert(rdk_rates_make(&rates, &a, &r));
+    rdk_best_rate best = rdk_rates_best(&rates, 0);
+    ck_assert(best.rate == 1 && best.diverged == 1 && !best.at_end);
+    ck_assert(best.loss.mean == 2 && best.loss.n == 2);
+    rdk_results_limits(&a, &r, &t);
+    ck_assert_msg(strstr(t.data, "In 1 of 1 rows of the second table some run diverged at every "
+                                 "lr: the best one is that at which the fewest did"),
+                  "%s", t.data);
+    rdk_text_free(&t);
+    rdk_rates_free(&rates);
     rdk_free(r.rows);
     end();
 }
@@ -309,6 +293,7 @@ RDK_TEST_MAIN("results", {
     ADD(a_run_of_another_configuration_is_refused);
     ADD(means_and_intervals_leave_diverged_runs_out);
     ADD(best_rate_and_sensitivity);
+    ADD(best_rate_where_some_run_diverged_at_every_rate);
     ADD(a_seed_without_all_rates_says_nothing_of_sensitivity);
     ADD(limits);
 })

@@ -62,6 +62,8 @@ START_TEST(interval_by_hand)
     ck_assert_uint_eq(i.n, 5);
     i = rdk_interval_of((double[]){0.25, 0.25, 0.25}, 3);
     ck_assert_double_eq(i.half, 0);
+    i = rdk_interval_of((double[]){0.8, 0.8, 0.8}, 3); /* 2.4 / 3 is not 0.8 */
+    ck_assert(i.mean == 0.8 && i.half == 0);
     i = rdk_interval_of((double[]){1e9 + 1, 1e9 + 3}, 2); /* no sum of squares less a square */
     ck_assert_close(i.half, tan(acos(-1) * 0.475), 1e-12, 0);
 }

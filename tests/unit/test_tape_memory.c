@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The tape over many steps: no memory asked for, no bit that depends on threads, dropout drawn
- * anew. Read next: test_tape_profile.c. */
+ * anew.
+ * Read next: test_tape_profile.c. */
 #include "tape_fixture.h"
 
 #include <errno.h>
