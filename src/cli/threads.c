@@ -33,9 +33,9 @@ int rdk_choose_threads(int asked, const char **reason)
 }
 
 /* Where they only spin (the default of gcc's OpenMP) and another process wants the core, a short
- * parallel loop takes milliseconds; where they sleep at once, an idle machine is slower. To compare,
- * alone, beside a busy loop, and two at a time:
- *     time env GOMP_SPINCOUNT=1000 build/rootdk --steps 100 --quiet --threads 2 */
+ * parallel loop takes milliseconds; where they sleep at once, an idle machine is slower. To
+ * compare, alone, beside a busy loop, and two at a time: time env GOMP_SPINCOUNT=1000 build/rootdk
+ * --steps 100 --quiet --threads 2 */
 void rdk_threads_begin_again(char **argv)
 {
 #if defined(_OPENMP) && defined(__linux__)

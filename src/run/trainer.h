@@ -240,8 +240,8 @@ bool rdk_run_json_find(const rdk_trainer *r, const char *key, rdk_text *value, b
 /* May the run in the directory, whose configuration r has, be gone on with? Not where config.ini
  * was changed in what no checkpoint holds: what is recorded when. */
 bool rdk_run_json_agrees(const rdk_trainer *r);
-/* Fills r->isa: results depend on the instruction set in their last bits, and a run that goes on with
- * another one has no equal. False: run.json is damaged (r->status). */
+/* Fills r->isa: results depend on the instruction set in their last bits, and a run that goes on
+ * with another one has no equal. False: run.json is damaged (r->status). */
 bool rdk_run_json_isa(rdk_trainer *r);
 
 /* ---- checkpoint.c ---------------------------------------------------------------------------- */
