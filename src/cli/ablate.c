@@ -307,8 +307,10 @@ static int act(call *c, rdk_status *s)
         return rdk_cli_failed(s);
     }
     if (o->collect) {
-        rdk_status ignored = {0}; /* the data may lie on another machine */
+        rdk_status ignored = {0}; /* the data may lie on another machine, or be others by now */
         rdk_ablation_resolve(a, &ignored);
+        if (!rdk_ablation_check_data(a, &ignored)) a->resolved = NULL;
+        a->data = NULL;
         return gather(c, s) ? RDK_EXIT_DONE : rdk_cli_failed(s);
     }
     if (!rdk_ablation_resolve(a, s)) return rdk_cli_failed(s);
@@ -316,6 +318,7 @@ static int act(call *c, rdk_status *s)
         rdk_ablation_describe(a, stdout);
         return RDK_EXIT_DONE;
     }
+    if (!rdk_ablation_check_data(a, s)) return rdk_cli_failed(s);
     if (!stands && !rdk_ablation_store(a, c->wishes, c->n_wishes, s)) return rdk_cli_failed(s);
     return o->list ? list(c) : run(c, rdk_cli_program(), s);
 }
