@@ -88,12 +88,12 @@ static const char *data_of(const rdk_report_run *run)
     return rdk_record_word(run->saved.about, "data");
 }
 
-/* Do they say that they read the same? Not the seed, but what is of the task. */
+/* Do they say that they read the same? The vocabulary of a file follows what it holds. */
 static bool same_task(const rdk_report_run *a, const rdk_report_run *b)
 {
     const rdk_config *x = &a->saved.config, *y = &b->saved.config;
     return !strcmp(x->task.name, y->task.name) && !strcmp(x->data, y->data) &&
-           x->task.length == y->task.length && x->task.vocab == y->task.vocab &&
+           x->task.length == y->task.length && (x->data[0] || x->task.vocab == y->task.vocab) &&
            x->task.tokenizer == y->task.tokenizer && x->model.arch == y->model.arch &&
            x->task.val_fraction == y->task.val_fraction;
 }

@@ -244,23 +244,35 @@ START_TEST(heads_at_fixed_width)
 }
 END_TEST
 
+/* The last line is lost, at its end, so that nothing looks damaged. */
+static void metrics_cut(const char *dir, const char *run)
+{
+    char *text = program_file(dir, below(run, "metrics.csv").text, NULL);
+    size_t n = strlen(text) - 1;
+    while (n > 0 && text[n - 1] != '\n') n--;
+    write_bytes(dir, below(run, "metrics.csv").text, text, n);
+    free(text);
+}
+
 START_TEST(broken_and_unfinished_runs_are_named)
 {
     char *dir = program_directory();
-    for (int i = 0; i < 5; i++) {
-        static const char *const names[] = {"abl/good", "abl/running", "abl/damaged",
-                                            "abl/headless", "abl/blind"};
+    for (int i = 0; i < 6; i++) {
+        static const char *const names[] = {"abl/good",     "abl/running", "abl/damaged",
+                                            "abl/headless", "abl/blind",   "abl/cut"};
         char seed[4] = {(char)('1' + i), '\0'};
         three_steps(dir, names[i], WITH("--seed", seed));
     }
     program_write(dir, "abl/running/run.json", "{\"status\": \"running\"}\n");
     program_write(dir, "abl/damaged/metrics.csv", "step,split,loss\n0,train\n");
+    metrics_cut(dir, "abl/cut");
     ck_assert(unlink(below(dir, "abl/headless/run.json").text) == 0);
     ck_assert(unlink(below(dir, "abl/blind/attention.csv").text) == 0);
     char *page = report(dir, "abl");
     holds(page, "<b>running</b>: not finished");
     holds(page, "<b>damaged</b>: left out: abl/damaged/metrics.csv:2: 2 fields");
     holds(page, "<b>headless</b>: left out: ");
+    holds(page, "<b>cut</b>: left out: abl/cut/metrics.csv lacks the evaluation of step 3");
     holds(page, "<b>blind</b>: cannot");
     holds(page, "1 of 3 runs is not finished");
     free(page);
