@@ -443,6 +443,38 @@ START_TEST(curves_in_a_terminal)
 }
 END_TEST
 
+/* What nobody asked for by name may be missing; what was asked for may not. */
+START_TEST(show_draws_what_is_there)
+{
+    char *dir = program_directory();
+    train(dir, TINY, WITH("--steps", "3", "--probe-every", "0", "--out", "blind"), 0);
+    three_steps(dir, "lost", NULL);
+    three_steps(dir, "damaged", NULL);
+    ck_assert(unlink(below(dir, "lost/attention.csv").text) == 0);
+    program_write(dir, "damaged/attention.csv", "step,layer\n0\n");
+    static const struct {
+        const char *run, *says;
+    } cases[] = {
+        {"blind", "note: no run here has 'entropy_norm'"},
+        {"lost", "note: cannot open lost/attention.csv"},
+        {"damaged", "note: damaged/attention.csv:2: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        program_run r = call(dir, WITH("show", cases[i].run), 0);
+        ck_assert_msg(strstr(r.err, cases[i].says) != NULL, "%s", r.err);
+        ck_assert(strstr(r.out, "\nloss\n") && strstr(r.out, "\naccuracy\n"));
+        ck_assert(!strstr(r.out, "\nentropy_norm\n"));
+        program_free(&r);
+        r = call(dir, WITH("show", cases[i].run, "--metric", "loss,entropy_norm"), 2);
+        ck_assert_msg(strstr(r.err, "--metric: no run here has 'entropy_norm'") != NULL, "%s",
+                      r.err);
+        ck_assert_str_eq(r.out, "");
+        program_free(&r);
+    }
+    program_directory_remove(dir);
+}
+END_TEST
+
 RDK_TEST_MAIN("report and show", {
     ADD(a_page_of_a_run);
     ADD(a_drawn_line_is_the_column);
@@ -456,4 +488,5 @@ RDK_TEST_MAIN("report and show", {
     ADD(names_of_any_bytes);
     ADD(a_large_ablation_is_a_small_page);
     ADD(curves_in_a_terminal);
+    ADD(show_draws_what_is_there);
 })
