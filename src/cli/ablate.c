@@ -182,6 +182,16 @@ static void print_command(const call *c, const char *option, const char *value)
     rdk_text_free(&t);
 }
 
+static void print_report_command(const char *directory)
+{
+    rdk_text t = {0};
+    rdk_text_shell_word(&t, rdk_cli_command());
+    rdk_text_add(&t, " report ");
+    rdk_text_shell(&t, directory);
+    if (!t.failed) printf("next     %s\n", t.data);
+    rdk_text_free(&t);
+}
+
 static int list(const call *c)
 {
     char name[RDK_POINT_NAME];
@@ -218,7 +228,7 @@ static bool gather(const call *c, rdk_status *s)
             printf("next     ");
             print_command(c, NULL, NULL);
         } else if (rdk_verb_find("report")) {
-            printf("next     %s report %s\n", rdk_cli_command(), a->directory);
+            print_report_command(a->directory);
         }
     }
     rdk_free(r.rows);

@@ -143,6 +143,19 @@ static void other_builds(const rdk_report *r, rdk_text *t)
     }
 }
 
+/* RUN stands for a name below an ablation, so it is quoted apart from what is before it. */
+static void again_words(const rdk_report *r, rdk_text *t)
+{
+    rdk_text path = {0}, quoted = {0};
+    rdk_text_add(&path, r->ablation ? "%s/" : "%s/config.ini", r->path);
+    rdk_text_shell(&quoted, path.data ? path.data : "");
+    rdk_text_add(t, "Again to the same bytes: <code>./train --config ");
+    rdk_html(t, quoted.data ? quoted.data : "");
+    rdk_text_add(t, r->ablation ? "<i>RUN</i>/config.ini</code>." : "</code>.");
+    rdk_text_free(&path);
+    rdk_text_free(&quoted);
+}
+
 void rdk_report_commands(rdk_report *r, rdk_text *t)
 {
     size_t product = 1;
@@ -152,10 +165,8 @@ void rdk_report_commands(rdk_report *r, rdk_text *t)
     rdk_text_add(t, "</code></p>\n<p class=\"small\">");
     if (r->ablation && product != r->n_runs)
         rdk_text_add(t, "%zu of the %zu points of this grid are here. ", r->n_runs, product);
-    rdk_text_add(t, "Again to the same bytes: <code>./train --config ");
-    rdk_html(t, r->path);
-    if (r->ablation) rdk_text_add(t, "/<i>RUN</i>");
-    rdk_text_add(t, "/config.ini</code>. Build:");
+    again_words(r, t);
+    rdk_text_add(t, " Build:");
     build_words(&r->runs[0], t);
     other_builds(r, t);
     data_words(r, t);

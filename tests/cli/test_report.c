@@ -299,6 +299,28 @@ START_TEST(a_diverged_run_has_its_cross)
 }
 END_TEST
 
+/* Printed commands are for a shell: first quoted, then escaped for the page. */
+START_TEST(commands_are_quoted)
+{
+    char *dir = program_directory();
+    three_steps(dir, "it's <x>", NULL);
+    char *page = report(dir, "it's <x>");
+    holds(page, "./train --config &#39;it&#39;\\&#39;&#39;s &lt;x&gt;/config.ini&#39;</code>.");
+    free(page);
+    program_run r = call(dir,
+                         WITH("ablate", "--seed", "1..2", "--task", "copy", "--seq-len", "4",
+                              "--vocab", "5", "--d-model", "8", "--heads", "2", "--batch", "4",
+                              "--eval-size", "8", "--steps", "2", "--out", "a b"),
+                         0);
+    ck_assert_msg(strstr(r.out, " report 'a b'\n") != NULL, "%s", r.out);
+    program_free(&r);
+    page = report(dir, "a b");
+    holds(page, "./train --config &#39;a b/&#39;<i>RUN</i>/config.ini</code>.");
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(names_of_any_bytes)
 {
     char *dir = program_directory();
@@ -485,6 +507,7 @@ RDK_TEST_MAIN("report and show", {
     ADD(heads_at_fixed_width);
     ADD(broken_and_unfinished_runs_are_named);
     ADD(a_diverged_run_has_its_cross);
+    ADD(commands_are_quoted);
     ADD(names_of_any_bytes);
     ADD(a_large_ablation_is_a_small_page);
     ADD(curves_in_a_terminal);
