@@ -80,6 +80,10 @@ bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s);
 /* RDK_ESTATE where a run that is there was begun on other data than the file holds now: both lines
  * are named. What cannot be read is left to those who read it. Needs a->data. */
 bool rdk_ablation_check_data(const rdk_ablation *a, rdk_status *s);
+/* RDK_EVALUE names an option that was given on the command line and counts at no point, as train
+ * does: its runs would be one run over and over. */
+bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_wish *wishes, size_t n,
+                               rdk_status *s);
 /* Plans again, with the directory locked against others who add points, and writes. */
 bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_status *s);
 void rdk_ablation_free(rdk_ablation *a);

@@ -84,6 +84,28 @@ bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s)
     return ok;
 }
 
+static bool counts_somewhere(const rdk_ablation *a, const rdk_option *o, rdk_status *s)
+{
+    rdk_status cause = {0};
+    for (size_t i = 0; i < a->n_points; i++) {
+        rdk_config c;
+        rdk_point_config(a, i, &c);
+        if (rdk_option_counts(&c, o, &cause)) return true;
+    }
+    return rdk_fail(s, cause.code, "%s", cause.message);
+}
+
+/* A --config file says everything, so nothing in it is a mistake. */
+bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_wish *wishes, size_t n,
+                               rdk_status *s)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++)
+        if (wishes[i].list && strcmp(wishes[i].text, "auto") != 0)
+            ok = counts_somewhere(a, wishes[i].option, s);
+    return ok;
+}
+
 /* ---- writing ----------------------------------------------------------------------------------
  */
 

@@ -323,7 +323,8 @@ static int act(call *c, rdk_status *s)
         a->data = NULL;
         return gather(c, s) ? RDK_EXIT_DONE : rdk_cli_failed(s);
     }
-    if (!rdk_ablation_resolve(a, s)) return rdk_cli_failed(s);
+    if (!rdk_ablation_resolve(a, s) || !rdk_ablation_check_counts(a, c->wishes, c->n_wishes, s))
+        return rdk_cli_failed(s);
     if (c->words.action == RDK_ACTION_DESCRIBE) {
         rdk_ablation_describe(a, stdout);
         return RDK_EXIT_DONE;
