@@ -99,16 +99,34 @@ static bool open_all(view *v, rdk_status *s)
     return v->n || rdk_fail(s, first.code, "%s", first.message);
 }
 
-/* The end of a name that is too long: runs of an ablation begin alike. */
+/* The end of a name that is too long, behind a mark of the cut. */
 static void run_name(rdk_text *t, const view *v, const char *name, size_t most)
 {
-    size_t n = characters(name);
+    size_t n = characters(name), mark = v->o->unicode ? 1 : 2;
+    if (n > most) {
+        rdk_text_add(t, "%s", v->o->unicode ? "\xE2\x80\xA6" : "..");
+        most -= mark;
+    }
     for (; n > most; n--) {
         do name++;
         while (((unsigned char)*name & 0xC0) == 0x80);
     }
     printable(t, name, v->o->unicode, most);
     for (; n < most; n++) rdk_text_add(t, " ");
+}
+
+/* Names that were cut may differ in what is gone: each stands once more on a line of its own. */
+static void full_names(const view *v, size_t column)
+{
+    bool any = false;
+    for (size_t i = 0; i < v->n; i++) any = any || characters(v->runs[i]->name) > column;
+    for (size_t i = 0; any && i < v->n; i++) {
+        size_t n = characters(v->runs[i]->name), room = v->o->width - 2;
+        rdk_text name = {0};
+        run_name(&name, v, v->runs[i]->name, n < room ? n : room);
+        fprintf(v->out, "%s%c %s\n", i ? "" : "\n", (char)('a' + i), name.data ? name.data : "");
+        rdk_text_free(&name);
+    }
 }
 
 static void summary(const view *v)
@@ -139,6 +157,7 @@ static void summary(const view *v)
         rdk_text_free(&name);
     }
     if (v->more) fprintf(v->out, "  and %zu more, not shown\n", v->more);
+    full_names(v, (size_t)names);
 }
 
 /* ---- curves ---------------------------------------------------------------------------------- */

@@ -465,6 +465,37 @@ START_TEST(curves_in_a_terminal)
 }
 END_TEST
 
+/* Runs that differ at the start of their long names can be told apart, in lines as wide as asked.
+ */
+START_TEST(long_names_are_told_apart)
+{
+    static const char *const names[] = {"scale-none_lr-0.001_warmup-10_seed-1",
+                                        "scale-sqrt_lr-0.001_warmup-10_seed-1"};
+    char *dir = program_directory(), line[64];
+    for (int i = 0; i < 2; i++)
+        three_steps(dir, below("abl", names[i]).text, WITH("--seed", i ? "1" : "2"));
+    setenv("LC_ALL", "C", 1);
+    setenv("COLUMNS", "80", 1);
+    program_run r = call(dir, WITH("show", "abl"), 0);
+    ck_assert_msg(strstr(r.out, "\na ..warmup-10_seed-1 ") != NULL, "%s", r.out);
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "\n%c %s\n", 'a' + i, names[i]);
+        ck_assert_msg(strstr(r.out, line) != NULL, "%s", r.out);
+    }
+    no_line_is_wider(r.out, 80);
+    program_free(&r);
+    setenv("COLUMNS", "30", 1);
+    r = call(dir, WITH("show", "abl"), 0);
+    ck_assert_msg(strstr(r.out, "\nb .._lr-0.001_warmup-10_seed-1\n") != NULL, "%s", r.out);
+    program_free(&r);
+    setenv("COLUMNS", "120", 1);
+    r = call(dir, WITH("show", "abl"), 0);
+    ck_assert(strstr(r.out, names[0]) && !strstr(r.out, "seed-1\n") && !strstr(r.out, ".."));
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* What nobody asked for by name may be missing; what was asked for may not. */
 START_TEST(show_draws_what_is_there)
 {
@@ -511,5 +542,6 @@ RDK_TEST_MAIN("report and show", {
     ADD(names_of_any_bytes);
     ADD(a_large_ablation_is_a_small_page);
     ADD(curves_in_a_terminal);
+    ADD(long_names_are_told_apart);
     ADD(show_draws_what_is_there);
 })
