@@ -83,12 +83,14 @@ typedef struct rdk_show_options {
     size_t n_directories;
     const char *metrics;  /* "loss,entropy_norm": columns of metrics.csv (training rows) or
                            * attention.csv (mean over layers and heads), eval_loss, eval_accuracy,
-                           * ratio (|dW_Q| / |dW_V|) */
+                           * ratio (|dW_Q| / |dW_V|); NULL: loss,accuracy,entropy_norm, as far as
+                           * a run has them */
     size_t width;         /* columns of the terminal */
     bool unicode, colour; /* braille and box lines, else ASCII; colours, else a letter a run */
 } rdk_show_options;
-/* Prints a summary line for each run, then the curves of each metric. Fails with RDK_EVALUE where
- * no run has a metric. */
-bool rdk_show(const rdk_show_options *o, FILE *out, rdk_status *s);
+/* Prints a summary line for each run, then the curves of each metric. What cannot be shown beside
+ * them (a file that cannot be read, a metric of the usual ones that no run has) is told on `notes`.
+ * Fails with RDK_EVALUE where no run has a metric that was asked for. */
+bool rdk_show(const rdk_show_options *o, FILE *out, FILE *notes, rdk_status *s);
 
 #endif

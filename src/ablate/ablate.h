@@ -66,6 +66,7 @@ typedef struct rdk_ablation {
     size_t *points;
     size_t n_points;
     rdk_config *resolved; /* [n_points] or NULL: as the runs will have them */
+    const char **data; /* [n_points] or NULL: their data as the file is now, by run.json's line */
 } rdk_ablation;
 
 /* The ablation of a directory (empty: runs/ablate-TASK). What stands there, and the points that the
@@ -74,8 +75,15 @@ typedef struct rdk_ablation {
  * which nothing varies; RDK_EFORMAT a damaged file. Free with rdk_ablation_free either way. */
 bool rdk_ablation_plan(rdk_ablation *a, const char *directory, const rdk_wish *wishes, size_t n,
                        rdk_status *s);
-/* Every point's configuration, checked as a run would: fills resolved. */
+/* Every point's configuration, checked as a run would: fills resolved and data. */
 bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s);
+/* RDK_ESTATE where a run that is there was begun on other data than the file holds now: both lines
+ * are named. What cannot be read is left to those who read it. Needs a->data. */
+bool rdk_ablation_check_data(const rdk_ablation *a, rdk_status *s);
+/* RDK_EVALUE names an option that was given on the command line and counts at no point, as train
+ * does: its runs would be one run over and over. */
+bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_wish *wishes, size_t n,
+                               rdk_status *s);
 /* Plans again, with the directory locked against others who add points, and writes. */
 bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_status *s);
 void rdk_ablation_free(rdk_ablation *a);
@@ -103,7 +111,7 @@ typedef enum {
     RDK_POINT_DIVERGED
 } rdk_point_state;
 /* What its directory says. Where a->resolved is known, a run of another configuration is refused
- * (RDK_ESTATE) by the option's name. */
+ * (RDK_ESTATE) by the option's name; where a->data is, one of other data. */
 bool rdk_point_look(const rdk_ablation *a, size_t point, rdk_point_state *state, rdk_status *s);
 /* Done or diverged; what cannot be read is not. */
 bool rdk_point_is_done(const rdk_ablation *a, size_t point);

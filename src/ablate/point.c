@@ -126,6 +126,17 @@ static bool check_same(const rdk_ablation *a, size_t point, const rdk_saved_run 
     return ok;
 }
 
+/* The file may have been changed since: its runs would be of two data sets in one mean. */
+static bool check_data(const rdk_ablation *a, size_t point, const rdk_saved_run *run, rdk_status *s)
+{
+    const char *is = rdk_record_word(run->about, "data");
+    if (!a->data || !is || !strcmp(is, a->data[point])) return true;
+    return rdk_fail(s, RDK_ESTATE,
+                    "%s is a run of other data: %s; now it is: %s (put the old file back, or "
+                    "choose another --out)",
+                    run->path, is, a->data[point]);
+}
+
 bool rdk_point_look(const rdk_ablation *a, size_t point, rdk_point_state *state, rdk_status *s)
 {
     char path[RDK_PATH_TEXT];
@@ -145,8 +156,24 @@ bool rdk_point_look(const rdk_ablation *a, size_t point, rdk_point_state *state,
         *state = RDK_POINT_DIVERGED;
     else if (has_file(path, "last.safetensors"))
         *state = RDK_POINT_BEGUN;
-    bool ok = *state == RDK_POINT_NEW || !a->resolved || check_same(a, point, &run, s);
+    bool ok = *state == RDK_POINT_NEW || !a->resolved ||
+              (check_same(a, point, &run, s) && check_data(a, point, &run, s));
     rdk_saved_run_close(&run);
+    return ok;
+}
+
+bool rdk_ablation_check_data(const rdk_ablation *a, rdk_status *s)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && a->data && i < a->n_points; i++) {
+        char path[RDK_PATH_TEXT];
+        rdk_saved_run run;
+        rdk_status ignored = {0};
+        rdk_point_path(a, i, path);
+        if (!rdk_saved_run_is(path) || !has_file(path, "run.json")) continue;
+        if (rdk_saved_run_open(&run, path, &ignored)) ok = check_data(a, i, &run, s);
+        rdk_saved_run_close(&run);
+    }
     return ok;
 }
 

@@ -35,7 +35,8 @@ static bool read_run(const rdk_saved_run *run, rdk_result *r, bool diverged, rdk
     static const char *const of_gradients[] = {"step", "grad_norm", NULL};
     rdk_table *metrics = read_table(run, "metrics.csv", of_metrics, s), *attention = NULL;
     rdk_table *gradients = NULL;
-    if (metrics) attention = read_table(run, "attention.csv", of_attention, s);
+    bool whole = metrics && rdk_run_figures_whole(metrics, run->about, s);
+    if (whole) attention = read_table(run, "attention.csv", of_attention, s);
     if (attention) gradients = read_table(run, "gradients.csv", of_gradients, s);
     if (gradients)
         r->figures = rdk_run_figures_of(metrics, attention, gradients, run->about, diverged);

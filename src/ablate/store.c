@@ -22,6 +22,7 @@ typedef struct opened {
     rdk_task *task;
     rdk_task_config config;
     char data[RDK_PATH_TEXT];
+    const char *summary; /* in the arena */
 } opened;
 
 static bool same_task(const opened *o, const rdk_config *c)
@@ -32,7 +33,15 @@ static bool same_task(const opened *o, const rdk_config *c)
            a->val_fraction == b->val_fraction && !strcmp(o->data, c->data);
 }
 
-static bool open_task(opened *o, rdk_config *c, rdk_status *s)
+static const char *keep(rdk_arena *arena, const char *text, rdk_status *s)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = rdk_arena_alloc(arena, n, 1);
+    if (!copy) rdk_fail(s, RDK_ENOMEM, "no memory for the name of the data");
+    return copy ? memcpy(copy, text, n) : NULL;
+}
+
+static bool open_task(opened *o, rdk_config *c, rdk_arena *arena, rdk_status *s)
 {
     c->task.data = c->data[0] ? c->data : NULL;
     c->task.encoder = c->model.arch == RDK_ENCODER;
@@ -41,7 +50,8 @@ static bool open_task(opened *o, rdk_config *c, rdk_status *s)
     o->config = c->task;
     memcpy(o->data, c->data, sizeof o->data);
     o->task = rdk_task_open(&c->task, s);
-    return o->task != NULL;
+    o->summary = o->task ? keep(arena, rdk_task_summary(o->task), s) : NULL;
+    return o->summary != NULL;
 }
 
 static bool resolve_point(rdk_ablation *a, size_t point, opened *o, rdk_status *s)
@@ -50,9 +60,11 @@ static bool resolve_point(rdk_ablation *a, size_t point, opened *o, rdk_status *
     rdk_status cause = {0};
     rdk_config *c = &a->resolved[point];
     rdk_point_config(a, point, c);
-    if (open_task(o, c, &cause) && rdk_config_resolve(c, o->task, &cause) &&
-        rdk_model_config_check(&c->model, &cause))
+    if (open_task(o, c, a->arena, &cause) && rdk_config_resolve(c, o->task, &cause) &&
+        rdk_model_config_check(&c->model, &cause)) {
+        a->data[point] = o->summary;
         return true;
+    }
     return rdk_fail(s, cause.code, "%s (in the point %s)", cause.message,
                     rdk_point_name(a, point, name));
 }
@@ -61,12 +73,36 @@ bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s)
 {
     opened o = {0};
     a->resolved = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->resolved);
-    if (!a->resolved)
+    a->data = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->data);
+    if (!a->resolved || !a->data)
         return rdk_fail(s, RDK_ENOMEM, "no memory for %zu configurations", a->n_points);
     bool ok = true;
     for (size_t i = 0; ok && i < a->n_points; i++) ok = resolve_point(a, i, &o, s);
     rdk_task_close(o.task);
     if (!ok) a->resolved = NULL;
+    if (!ok) a->data = NULL;
+    return ok;
+}
+
+static bool counts_somewhere(const rdk_ablation *a, const rdk_option *o, rdk_status *s)
+{
+    rdk_status cause = {0};
+    for (size_t i = 0; i < a->n_points; i++) {
+        rdk_config c;
+        rdk_point_config(a, i, &c);
+        if (rdk_option_counts(&c, o, &cause)) return true;
+    }
+    return rdk_fail(s, cause.code, "%s", cause.message);
+}
+
+/* A --config file says everything, so nothing in it is a mistake. */
+bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_wish *wishes, size_t n,
+                               rdk_status *s)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++)
+        if (wishes[i].list && strcmp(wishes[i].text, "auto") != 0)
+            ok = counts_somewhere(a, wishes[i].option, s);
     return ok;
 }
 

@@ -182,6 +182,16 @@ static void print_command(const call *c, const char *option, const char *value)
     rdk_text_free(&t);
 }
 
+static void print_report_command(const char *directory)
+{
+    rdk_text t = {0};
+    rdk_text_shell_word(&t, rdk_cli_command());
+    rdk_text_add(&t, " report ");
+    rdk_text_shell(&t, directory);
+    if (!t.failed) printf("next     %s\n", t.data);
+    rdk_text_free(&t);
+}
+
 static int list(const call *c)
 {
     char name[RDK_POINT_NAME];
@@ -218,7 +228,7 @@ static bool gather(const call *c, rdk_status *s)
             printf("next     ");
             print_command(c, NULL, NULL);
         } else if (rdk_verb_find("report")) {
-            printf("next     %s report %s\n", rdk_cli_command(), a->directory);
+            print_report_command(a->directory);
         }
     }
     rdk_free(r.rows);
@@ -307,15 +317,19 @@ static int act(call *c, rdk_status *s)
         return rdk_cli_failed(s);
     }
     if (o->collect) {
-        rdk_status ignored = {0}; /* the data may lie on another machine */
+        rdk_status ignored = {0}; /* the data may lie on another machine, or be others by now */
         rdk_ablation_resolve(a, &ignored);
+        if (!rdk_ablation_check_data(a, &ignored)) a->resolved = NULL;
+        a->data = NULL;
         return gather(c, s) ? RDK_EXIT_DONE : rdk_cli_failed(s);
     }
-    if (!rdk_ablation_resolve(a, s)) return rdk_cli_failed(s);
+    if (!rdk_ablation_resolve(a, s) || !rdk_ablation_check_counts(a, c->wishes, c->n_wishes, s))
+        return rdk_cli_failed(s);
     if (c->words.action == RDK_ACTION_DESCRIBE) {
         rdk_ablation_describe(a, stdout);
         return RDK_EXIT_DONE;
     }
+    if (!rdk_ablation_check_data(a, s)) return rdk_cli_failed(s);
     if (!stands && !rdk_ablation_store(a, c->wishes, c->n_wishes, s)) return rdk_cli_failed(s);
     return o->list ? list(c) : run(c, rdk_cli_program(), s);
 }

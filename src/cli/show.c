@@ -71,12 +71,12 @@ static bool show(const rdk_words *w, const show_options *o, rdk_status *s)
     rdk_show_options all = {
         .directories = w->operands,
         .n_directories = w->n_operands,
-        .metrics = o->metric,
+        .metrics = rdk_words_value(w, "metric") ? o->metric : NULL,
         .width = terminal_width(),
         .unicode = locale_is_utf8(),
         .colour = wants_colour(),
     };
-    return rdk_show(&all, stdout, s);
+    return rdk_show(&all, stdout, stderr, s);
 }
 
 int rdk_cli_show(int argc, char **argv)

@@ -83,6 +83,79 @@ static void build_words(const rdk_report_run *run, rdk_text *t)
     }
 }
 
+static const char *data_of(const rdk_report_run *run)
+{
+    return rdk_record_word(run->saved.about, "data");
+}
+
+/* Do they say that they read the same? The vocabulary of a file follows what it holds. */
+static bool same_task(const rdk_report_run *a, const rdk_report_run *b)
+{
+    const rdk_config *x = &a->saved.config, *y = &b->saved.config;
+    return !strcmp(x->task.name, y->task.name) && !strcmp(x->data, y->data) &&
+           x->task.length == y->task.length && (x->data[0] || x->task.vocab == y->task.vocab) &&
+           x->task.tokenizer == y->task.tokenizer && x->model.arch == y->model.arch &&
+           x->task.val_fraction == y->task.val_fraction;
+}
+
+/* The first run that says it read the same as an earlier one and did not; NULL where none is. */
+static const rdk_report_run *of_other_data(const rdk_report *r)
+{
+    for (size_t i = 1; i < r->n_runs; i++) {
+        for (size_t k = 0; k < i; k++) {
+            const char *a = data_of(&r->runs[k]), *b = data_of(&r->runs[i]);
+            if (!a || !b || !same_task(&r->runs[k], &r->runs[i])) continue;
+            if (strcmp(a, b) != 0) return &r->runs[i];
+            break; /* as that one was compared already */
+        }
+    }
+    return NULL;
+}
+
+static void data_words(const rdk_report *r, rdk_text *t)
+{
+    const char *data = data_of(&r->runs[0]);
+    const rdk_report_run *other = of_other_data(r);
+    rdk_text_add(t, ". Data: ");
+    rdk_html(t, data ? data : "unknown");
+    if (!other) return;
+    rdk_text_add(t, "; <b>not all runs are of this data</b>, ");
+    rdk_html(t, other->name);
+    rdk_text_add(t, " is of ");
+    rdk_html(t, data_of(other));
+}
+
+/* The first run that another program made, by what its figures depend on. */
+static void other_builds(const rdk_report *r, rdk_text *t)
+{
+    static const char *const keys[] = {"build", "compiler", "isa"};
+    for (size_t i = 1; i < r->n_runs; i++) {
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            const char *a = rdk_record_word(r->runs[0].saved.about, keys[k]);
+            const char *b = rdk_record_word(r->runs[i].saved.about, keys[k]);
+            if (!a || !b || !strcmp(a, b)) continue;
+            rdk_text_add(t, "; <b>not all runs are of this %s</b>, ", keys[k]);
+            rdk_html(t, r->runs[i].name);
+            rdk_text_add(t, " is of ");
+            rdk_html(t, b);
+            return;
+        }
+    }
+}
+
+/* RUN stands for a name below an ablation, so it is quoted apart from what is before it. */
+static void again_words(const rdk_report *r, rdk_text *t)
+{
+    rdk_text path = {0}, quoted = {0};
+    rdk_text_add(&path, r->ablation ? "%s/" : "%s/config.ini", r->path);
+    rdk_text_shell(&quoted, path.data ? path.data : "");
+    rdk_text_add(t, "Again to the same bytes: <code>./train --config ");
+    rdk_html(t, quoted.data ? quoted.data : "");
+    rdk_text_add(t, r->ablation ? "<i>RUN</i>/config.ini</code>." : "</code>.");
+    rdk_text_free(&path);
+    rdk_text_free(&quoted);
+}
+
 void rdk_report_commands(rdk_report *r, rdk_text *t)
 {
     size_t product = 1;
@@ -92,24 +165,10 @@ void rdk_report_commands(rdk_report *r, rdk_text *t)
     rdk_text_add(t, "</code></p>\n<p class=\"small\">");
     if (r->ablation && product != r->n_runs)
         rdk_text_add(t, "%zu of the %zu points of this grid are here. ", r->n_runs, product);
-    rdk_text_add(t, "Again to the same bytes: <code>./train --config ");
-    rdk_html(t, r->path);
-    if (r->ablation) rdk_text_add(t, "/<i>RUN</i>");
-    rdk_text_add(t, "/config.ini</code>. Build:");
+    again_words(r, t);
+    rdk_text_add(t, " Build:");
     build_words(&r->runs[0], t);
-    for (size_t i = 1; i < r->n_runs; i++) {
-        const char *a = rdk_record_word(r->runs[0].saved.about, "build");
-        const char *b = rdk_record_word(r->runs[i].saved.about, "build");
-        if (a && b && strcmp(a, b) != 0) {
-            rdk_text_add(t, "; <b>not all runs are of this build</b>, ");
-            rdk_html(t, r->runs[i].name);
-            rdk_text_add(t, " is of ");
-            rdk_html(t, b);
-            break;
-        }
-    }
-    const char *data = rdk_record_word(r->runs[0].saved.about, "data");
-    rdk_text_add(t, ". Data: ");
-    rdk_html(t, data ? data : "unknown");
+    other_builds(r, t);
+    data_words(r, t);
     rdk_text_add(t, ".</p>\n");
 }

@@ -204,6 +204,10 @@ bool rdk_report_extract(rdk_report *r, rdk_report_run *run, rdk_status *s)
     const rdk_record *about = run->saved.about;
     rdk_table *metrics = rdk_saved_run_table(&run->saved, "metrics.csv", s);
     if (!metrics) return false;
+    if (!rdk_run_figures_whole(metrics, about, s)) {
+        rdk_table_free(metrics);
+        return false;
+    }
     rdk_table *attention = table_or_note(r, run, "attention.csv");
     rdk_table *gradients = table_or_note(r, run, "gradients.csv");
     run->figures = rdk_run_figures_of(metrics, attention, gradients, about, run->diverged);

@@ -171,6 +171,22 @@ static void take_gradients(rdk_run_figures *f, const rdk_table *t)
     }
 }
 
+bool rdk_run_figures_whole(const rdk_table *metrics, const rdk_record *about, rdk_status *s)
+{
+    const char *status = rdk_record_word(about, "status");
+    double end = rdk_record_number(about, "step");
+    const double *step = rdk_table_numbers(metrics, "step", s);
+    if (!step) return false;
+    if (!status || strcmp(status, "done") != 0 || !isfinite(end)) return true;
+    int split = rdk_table_column(metrics, "split");
+    for (size_t row = metrics->rows; row-- > 0;)
+        if (step[row] == end && !strcmp(rdk_table_word(metrics, row, split), "eval")) return true;
+    return rdk_fail(s, RDK_EFORMAT,
+                    "%s lacks the evaluation of step %.0f, with which the run ended (rows were "
+                    "lost: run it again)",
+                    metrics->path, end);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 void rdk_run_figures_unend(rdk_run_figures *f)

@@ -34,6 +34,10 @@ extern const rdk_run_figures rdk_no_figures; /* all NAN */
 rdk_run_figures rdk_run_figures_of(const rdk_table *metrics, const rdk_table *attention,
                                    const rdk_table *gradients, const rdk_record *about,
                                    bool diverged);
+/* Is the evaluation there with which a run ends that is done, by its run.json? Else rows are lost:
+ * RDK_EFORMAT names the file and the step. metrics is of the run; a run.json without a step passes.
+ */
+bool rdk_run_figures_whole(const rdk_table *metrics, const rdk_record *about, rdk_status *s);
 /* Takes away what is said of the end. */
 void rdk_run_figures_unend(rdk_run_figures *f);
 

@@ -22,10 +22,12 @@ enum {
     FIGURES = 62
 };
 
+static const char USUAL[] = "loss,accuracy,entropy_norm";
+
 /* What is shown. */
 typedef struct view {
     const rdk_show_options *o;
-    FILE *out;
+    FILE *out, *notes;
     rdk_report *reports; /* [o->n_directories], those that failed are empty */
     rdk_report_run *runs[MOST_RUNS];
     rdk_report *of[MOST_RUNS];
@@ -51,6 +53,14 @@ static void printable(rdk_text *t, const char *text, bool unicode, size_t most)
         if (!n) n = 1;
         rdk_text_bytes(t, good ? (const void *)s : "?", good ? n : 1);
     }
+}
+
+static void note(const view *v, const char *message)
+{
+    rdk_text t = {0};
+    printable(&t, message, v->o->unicode, strlen(message));
+    fprintf(v->notes, "note: %s\n", t.data ? t.data : "");
+    rdk_text_free(&t);
 }
 
 /* ---- the runs -------------------------------------------------------------------------------- */
@@ -89,16 +99,34 @@ static bool open_all(view *v, rdk_status *s)
     return v->n || rdk_fail(s, first.code, "%s", first.message);
 }
 
-/* The end of a name that is too long: runs of an ablation begin alike. */
+/* The end of a name that is too long, behind a mark of the cut. */
 static void run_name(rdk_text *t, const view *v, const char *name, size_t most)
 {
-    size_t n = characters(name);
+    size_t n = characters(name), mark = v->o->unicode ? 1 : 2;
+    if (n > most) {
+        rdk_text_add(t, "%s", v->o->unicode ? "\xE2\x80\xA6" : "..");
+        most -= mark;
+    }
     for (; n > most; n--) {
         do name++;
         while (((unsigned char)*name & 0xC0) == 0x80);
     }
     printable(t, name, v->o->unicode, most);
     for (; n < most; n++) rdk_text_add(t, " ");
+}
+
+/* Names that were cut may differ in what is gone: each stands once more on a line of its own. */
+static void full_names(const view *v, size_t column)
+{
+    bool any = false;
+    for (size_t i = 0; i < v->n; i++) any = any || characters(v->runs[i]->name) > column;
+    for (size_t i = 0; any && i < v->n; i++) {
+        size_t n = characters(v->runs[i]->name), room = v->o->width - 2;
+        rdk_text name = {0};
+        run_name(&name, v, v->runs[i]->name, n < room ? n : room);
+        fprintf(v->out, "%s%c %s\n", i ? "" : "\n", (char)('a' + i), name.data ? name.data : "");
+        rdk_text_free(&name);
+    }
 }
 
 static void summary(const view *v)
@@ -129,6 +157,7 @@ static void summary(const view *v)
         rdk_text_free(&name);
     }
     if (v->more) fprintf(v->out, "  and %zu more, not shown\n", v->more);
+    full_names(v, (size_t)names);
 }
 
 /* ---- curves ---------------------------------------------------------------------------------- */
@@ -195,13 +224,20 @@ static size_t cut(const char *text, metric *metrics)
     return n;
 }
 
-static bool take_metric(const view *v, metric *m, rdk_status *s)
+/* Usual: it was not asked for by name, so it may be missing. */
+static bool take_metric(const view *v, metric *m, bool usual, rdk_status *s)
 {
-    char quoted[RDK_QUOTE_TEXT];
+    char quoted[RDK_QUOTE_TEXT], message[2 * RDK_QUOTE_TEXT];
     bool any = false;
     for (size_t i = 0; i < v->n; i++) {
         m->curves[i] = rdk_report_metric(v->of[i], v->runs[i], m->name);
         any = any || m->curves[i].n;
+    }
+    if (!any && usual) {
+        snprintf(message, sizeof message, "no run here has %s: it is not drawn",
+                 rdk_quote(m->name, quoted));
+        note(v, message);
+        return true;
     }
     return any || rdk_fail(s, RDK_EVALUE,
                            "--metric: no run here has %s (a column of metrics.csv or "
@@ -209,23 +245,46 @@ static bool take_metric(const view *v, metric *m, rdk_status *s)
                            rdk_quote(m->name, quoted));
 }
 
-/* All of them, or nothing where one is missing. */
+/* The tables that the runs should have and that cannot be read, each by its name. */
+static void note_unreadable(const view *v)
+{
+    static const char *const names[] = {"attention.csv", "gradients.csv"};
+    for (size_t i = 0; i < v->n; i++) {
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            rdk_status cause = {0};
+            rdk_table *t = rdk_saved_run_table(&v->runs[i]->saved, names[k], &cause);
+            if (!t) note(v, cause.message);
+            rdk_table_free(t);
+        }
+    }
+}
+
+static bool is_drawn(const view *v, const metric *m)
+{
+    bool any = false;
+    for (size_t i = 0; i < v->n; i++) any = any || m->curves[i].n;
+    return any;
+}
+
+/* All that were asked for, or nothing where one is missing. */
 static bool show_all(const view *v, rdk_status *s)
 {
     metric *metrics = rdk_alloc(MOST_METRICS, sizeof *metrics, s);
-    size_t n = metrics ? cut(v->o->metrics, metrics) : 0;
+    size_t n = metrics ? cut(v->o->metrics ? v->o->metrics : USUAL, metrics) : 0;
     bool ok = metrics != NULL;
-    for (size_t i = 0; ok && i < n; i++) ok = take_metric(v, &metrics[i], s);
+    note_unreadable(v);
+    for (size_t i = 0; ok && i < n; i++) ok = take_metric(v, &metrics[i], !v->o->metrics, s);
     if (ok) summary(v);
-    for (size_t i = 0; ok && i < n; i++) plot(v, metrics[i].name, metrics[i].curves);
+    for (size_t i = 0; ok && i < n; i++)
+        if (is_drawn(v, &metrics[i])) plot(v, metrics[i].name, metrics[i].curves);
     rdk_free(metrics);
     return ok;
 }
 
-bool rdk_show(const rdk_show_options *options, FILE *out, rdk_status *s)
+bool rdk_show(const rdk_show_options *options, FILE *out, FILE *notes, rdk_status *s)
 {
     rdk_show_options o = *options;
-    view v = {.o = &o, .out = out};
+    view v = {.o = &o, .out = out, .notes = notes};
     if (o.width < NARROWEST) o.width = NARROWEST;
     bool ok = open_all(&v, s) && show_all(&v, s);
     for (size_t i = 0; v.reports && i < o.n_directories; i++) rdk_report_free(&v.reports[i]);

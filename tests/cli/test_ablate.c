@@ -334,6 +334,9 @@ static const struct {
     {{"ablate", "--seed", "1..2", "--vocab=3", "--out=new"}, "(in the point seed-1)"},
     {{"ablate", "--seed", "1..2", "--stop-at=3", "--out=new"}, "--stop-at would leave"},
     {{"ablate", "--seed", "1..2", "--resume=a", "--out=new"}, "--resume goes on with one run"},
+    {{"ablate", "--momentum", ".5,.6", "--out=new"},
+     "--momentum does nothing here: it counts with"},
+    {{"ablate", "--seed=1..2", "--momentum=.5", "--out=new"}, "--momentum does nothing here"},
     {{"ablate", "--collect", "--out", "new"}, "there is no ablation in new"},
     {{"ablate", "--point", "x", "--out", "new"}, "there is no ablation in new"},
     {{"ablate", "--point", "x", "--out", "a"}, "a has no point 'x'"},
@@ -352,6 +355,36 @@ START_TEST(refused_in_one_line_without_a_trace)
         refused(dir, REFUSALS[i].words, NULL, 2, WITH(REFUSALS[i].holds));
     ck_assert_int_eq(program_directory_entries(dir), 1);
     ck_assert_int_eq(program_directory_entries(below(dir, "a").text), before);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* A text that was changed under its ablation would put two data sets into one mean. */
+START_TEST(other_data_is_refused)
+{
+    char *dir = program_directory(), text[2001];
+    for (size_t i = 0; i < 2000; i++) text[i] = (char)('a' + i * i % 7);
+    text[2000] = '\0';
+    program_write(dir, "ad.txt", text);
+    train(dir,
+          WITH("ablate", "--task", "text", "--data", "ad.txt", "--seq-len", "8", "--d-model", "8",
+               "--heads", "2", "--layers", "1", "--batch", "2", "--eval-size", "8", "--steps", "3",
+               "--seed", "1..2", "--out", "a"),
+          NULL, 0);
+    text[5] = 'Z';
+    program_write(dir, "ad.txt", text);
+    const char *const modes[][4] = {{"--seed", "3"}, {"--list"}, {"--point", "seed-1"}};
+    for (int i = 0; i < 3; i++)
+        refused(dir, WITH("ablate", "--out", "a"), modes[i], 1,
+                WITH("a/seed-1 is a run of other data: ", "; now it is: "));
+    ck_assert(!run_has(dir, "a", "seed-3"));
+    train(dir, WITH("ablate", "--collect", "--out", "a"), NULL, 0);
+    train(dir, WITH("--config", "a/seed-1/config.ini", "--seed", "3", "--out", "a/seed-3"), NULL,
+          0);
+    train(dir, WITH("report", "a"), NULL, 0);
+    char *page = program_file(dir, "a/report.html", NULL);
+    ck_assert(strstr(page, "<b>not all runs are of this data</b>, seed-3 is of ") != NULL);
+    free(page);
     program_directory_remove(dir);
 }
 END_TEST
@@ -417,6 +450,7 @@ RDK_TEST_MAIN("ablate", {
     ADD(what_others_did_is_not_counted);
     ADD_LOOP(each_command_does_one_point, 2);
     ADD(refused_in_one_line_without_a_trace);
+    ADD(other_data_is_refused);
     ADD(a_grid_without_points_is_refused);
     ADD(called_by_a_name_in_path);
     ADD(describe_runs_nothing);

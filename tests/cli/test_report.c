@@ -244,23 +244,35 @@ START_TEST(heads_at_fixed_width)
 }
 END_TEST
 
+/* The last line is lost, at its end, so that nothing looks damaged. */
+static void metrics_cut(const char *dir, const char *run)
+{
+    char *text = program_file(dir, below(run, "metrics.csv").text, NULL);
+    size_t n = strlen(text) - 1;
+    while (n > 0 && text[n - 1] != '\n') n--;
+    write_bytes(dir, below(run, "metrics.csv").text, text, n);
+    free(text);
+}
+
 START_TEST(broken_and_unfinished_runs_are_named)
 {
     char *dir = program_directory();
-    for (int i = 0; i < 5; i++) {
-        static const char *const names[] = {"abl/good", "abl/running", "abl/damaged",
-                                            "abl/headless", "abl/blind"};
+    for (int i = 0; i < 6; i++) {
+        static const char *const names[] = {"abl/good",     "abl/running", "abl/damaged",
+                                            "abl/headless", "abl/blind",   "abl/cut"};
         char seed[4] = {(char)('1' + i), '\0'};
         three_steps(dir, names[i], WITH("--seed", seed));
     }
     program_write(dir, "abl/running/run.json", "{\"status\": \"running\"}\n");
     program_write(dir, "abl/damaged/metrics.csv", "step,split,loss\n0,train\n");
+    metrics_cut(dir, "abl/cut");
     ck_assert(unlink(below(dir, "abl/headless/run.json").text) == 0);
     ck_assert(unlink(below(dir, "abl/blind/attention.csv").text) == 0);
     char *page = report(dir, "abl");
     holds(page, "<b>running</b>: not finished");
     holds(page, "<b>damaged</b>: left out: abl/damaged/metrics.csv:2: 2 fields");
     holds(page, "<b>headless</b>: left out: ");
+    holds(page, "<b>cut</b>: left out: abl/cut/metrics.csv lacks the evaluation of step 3");
     holds(page, "<b>blind</b>: cannot");
     holds(page, "1 of 3 runs is not finished");
     free(page);
@@ -283,6 +295,28 @@ START_TEST(a_diverged_run_has_its_cross)
     program_run r = call(dir, WITH("show", "run"), 0);
     ck_assert_msg(strstr(r.out, " -> -\n") && !strstr(r.out, "nan"), "%s", r.out);
     program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Printed commands are for a shell: first quoted, then escaped for the page. */
+START_TEST(commands_are_quoted)
+{
+    char *dir = program_directory();
+    three_steps(dir, "it's <x>", NULL);
+    char *page = report(dir, "it's <x>");
+    holds(page, "./train --config &#39;it&#39;\\&#39;&#39;s &lt;x&gt;/config.ini&#39;</code>.");
+    free(page);
+    program_run r = call(dir,
+                         WITH("ablate", "--seed", "1..2", "--task", "copy", "--seq-len", "4",
+                              "--vocab", "5", "--d-model", "8", "--heads", "2", "--batch", "4",
+                              "--eval-size", "8", "--steps", "2", "--out", "a b"),
+                         0);
+    ck_assert_msg(strstr(r.out, " report 'a b'\n") != NULL, "%s", r.out);
+    program_free(&r);
+    page = report(dir, "a b");
+    holds(page, "./train --config &#39;a b/&#39;<i>RUN</i>/config.ini</code>.");
+    free(page);
     program_directory_remove(dir);
 }
 END_TEST
@@ -431,6 +465,69 @@ START_TEST(curves_in_a_terminal)
 }
 END_TEST
 
+/* Runs that differ at the start of their long names can be told apart, in lines as wide as asked.
+ */
+START_TEST(long_names_are_told_apart)
+{
+    static const char *const names[] = {"scale-none_lr-0.001_warmup-10_seed-1",
+                                        "scale-sqrt_lr-0.001_warmup-10_seed-1"};
+    char *dir = program_directory(), line[64];
+    for (int i = 0; i < 2; i++)
+        three_steps(dir, below("abl", names[i]).text, WITH("--seed", i ? "1" : "2"));
+    setenv("LC_ALL", "C", 1);
+    setenv("COLUMNS", "80", 1);
+    program_run r = call(dir, WITH("show", "abl"), 0);
+    ck_assert_msg(strstr(r.out, "\na ..warmup-10_seed-1 ") != NULL, "%s", r.out);
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "\n%c %s\n", 'a' + i, names[i]);
+        ck_assert_msg(strstr(r.out, line) != NULL, "%s", r.out);
+    }
+    no_line_is_wider(r.out, 80);
+    program_free(&r);
+    setenv("COLUMNS", "30", 1);
+    r = call(dir, WITH("show", "abl"), 0);
+    ck_assert_msg(strstr(r.out, "\nb .._lr-0.001_warmup-10_seed-1\n") != NULL, "%s", r.out);
+    program_free(&r);
+    setenv("COLUMNS", "120", 1);
+    r = call(dir, WITH("show", "abl"), 0);
+    ck_assert(strstr(r.out, names[0]) && !strstr(r.out, "seed-1\n") && !strstr(r.out, ".."));
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* What nobody asked for by name may be missing; what was asked for may not. */
+START_TEST(show_draws_what_is_there)
+{
+    char *dir = program_directory();
+    train(dir, TINY, WITH("--steps", "3", "--probe-every", "0", "--out", "blind"), 0);
+    three_steps(dir, "lost", NULL);
+    three_steps(dir, "damaged", NULL);
+    ck_assert(unlink(below(dir, "lost/attention.csv").text) == 0);
+    program_write(dir, "damaged/attention.csv", "step,layer\n0\n");
+    static const struct {
+        const char *run, *says;
+    } cases[] = {
+        {"blind", "note: no run here has 'entropy_norm'"},
+        {"lost", "note: cannot open lost/attention.csv"},
+        {"damaged", "note: damaged/attention.csv:2: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        program_run r = call(dir, WITH("show", cases[i].run), 0);
+        ck_assert_msg(strstr(r.err, cases[i].says) != NULL, "%s", r.err);
+        ck_assert(strstr(r.out, "\nloss\n") && strstr(r.out, "\naccuracy\n"));
+        ck_assert(!strstr(r.out, "\nentropy_norm\n"));
+        program_free(&r);
+        r = call(dir, WITH("show", cases[i].run, "--metric", "loss,entropy_norm"), 2);
+        ck_assert_msg(strstr(r.err, "--metric: no run here has 'entropy_norm'") != NULL, "%s",
+                      r.err);
+        ck_assert_str_eq(r.out, "");
+        program_free(&r);
+    }
+    program_directory_remove(dir);
+}
+END_TEST
+
 RDK_TEST_MAIN("report and show", {
     ADD(a_page_of_a_run);
     ADD(a_drawn_line_is_the_column);
@@ -441,7 +538,10 @@ RDK_TEST_MAIN("report and show", {
     ADD(heads_at_fixed_width);
     ADD(broken_and_unfinished_runs_are_named);
     ADD(a_diverged_run_has_its_cross);
+    ADD(commands_are_quoted);
     ADD(names_of_any_bytes);
     ADD(a_large_ablation_is_a_small_page);
     ADD(curves_in_a_terminal);
+    ADD(long_names_are_told_apart);
+    ADD(show_draws_what_is_there);
 })

@@ -104,6 +104,25 @@ START_TEST(one_damaged_run_is_named_and_the_others_are_read)
 }
 END_TEST
 
+/* Done at step 300, says run.json; the last evaluation that is there is of step 200. */
+START_TEST(a_run_that_lost_its_end_is_damaged)
+{
+    char path[RDK_PATH_TEXT];
+    rdk_wish wishes[] = {{option("seed"), "1..3", true}};
+    begin(wishes, 1);
+    for (size_t i = 0; i < 3; i++) run(i, "done", 2.5, 1, 0.5);
+    put(rdk_point_path(&a, 0, path), "run.json", "{\"status\": \"done\", \"step\": 200}\n");
+    put(rdk_point_path(&a, 1, path), "run.json", "{\"status\": \"done\", \"step\": 300}\n");
+    put(rdk_point_path(&a, 2, path), "run.json", "{\"status\": \"diverged\", \"step\": 300}\n");
+    rdk_results r = read_results();
+    ck_assert(r.n == 2 && r.damaged == 1 && r.rows[0].point == 0 && r.rows[1].point == 2);
+    ck_assert_msg(strstr(r.damage.message, "seed-2/metrics.csv lacks the evaluation of step 300"),
+                  "%s", r.damage.message);
+    rdk_free(r.rows);
+    end();
+}
+END_TEST
+
 /* What is there must be of this grid: else it is refused by the option's name. */
 START_TEST(a_run_of_another_configuration_is_refused)
 {
@@ -290,6 +309,7 @@ RDK_TEST_MAIN("results", {
     ADD(every_column);
     ADD(a_run_without_probes_has_empty_columns);
     ADD(one_damaged_run_is_named_and_the_others_are_read);
+    ADD(a_run_that_lost_its_end_is_damaged);
     ADD(a_run_of_another_configuration_is_refused);
     ADD(means_and_intervals_leave_diverged_runs_out);
     ADD(best_rate_and_sensitivity);
