@@ -186,8 +186,7 @@ bool rdk_results_read(const rdk_ablation *a, rdk_results *r, rdk_status *s);
 /* results.csv: a row a run. A function of the runs alone, however they were run. */
 bool rdk_results_write(const rdk_ablation *a, const rdk_results *r, rdk_status *s);
 
-/* ---- table.c, rates.c, limits.c: results.md ---------------------------------------------------
- */
+/* ---- table.c, rates.c, limits.c: results.md -------------------------------------------------- */
 
 /* Groups of equal varied options but the seed, with mean and 95 % interval. */
 void rdk_results_table(const rdk_ablation *a, const rdk_results *r, rdk_text *out);

@@ -3,7 +3,8 @@
  *
  * An option that was not given is as the directory has it. So the first command again, or no option
  * at all, goes on with what is there; `--seed 4..5` adds two seeds to everything; and an option
- * that all runs share can never silently change. Read next: point.c. */
+ * that all runs share can never silently change.
+ * Read next: point.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,8 +50,7 @@ const char *rdk_ablation_value(const rdk_ablation *a, size_t point, size_t axis)
     return a->axes[axis].values[number % a->axes[axis].n];
 }
 
-/* ---- the options ------------------------------------------------------------------------------
- */
+/* ---- the options ----------------------------------------------------------------------------- */
 
 /* The order of the option table, but the seed is always the last: it varies fastest. */
 static bool axis_before(const rdk_grid_axis *x, const rdk_grid_axis *y)
@@ -142,8 +142,7 @@ static bool check_shared(const plan *p, const rdk_grid_axis *w)
     return ok;
 }
 
-/* ---- what stands there ------------------------------------------------------------------------
- */
+/* ---- what stands there ----------------------------------------------------------------------- */
 
 static bool read_base(const plan *p)
 {
@@ -197,8 +196,7 @@ static bool read_stored(plan *p)
     return p->stored && read_base(p) && read_axes(p);
 }
 
-/* ---- the points -------------------------------------------------------------------------------
- */
+/* ---- the points ------------------------------------------------------------------------------ */
 
 static int by_number(const void *x, const void *y)
 {
@@ -289,8 +287,7 @@ static bool merge_points(const plan *p)
     return true;
 }
 
-/* ---- planning ---------------------------------------------------------------------------------
- */
+/* ---- planning -------------------------------------------------------------------------------- */
 
 static bool choose_directory(const plan *p, const char *directory)
 {

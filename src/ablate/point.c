@@ -3,7 +3,8 @@
  * it.
  *
  * Invariant: a point is done when its run.json says so and its config.ini is the wanted one;
- * nothing else is kept about it. Read next: pool.c. */
+ * nothing else is kept about it.
+ * Read next: pool.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,8 +17,7 @@
 
 enum { FILE_PATH = RDK_PATH_TEXT + 64, HASH_TEXT = 24 };
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_plain(char c)
 {
@@ -71,8 +71,7 @@ char *rdk_point_path(const rdk_ablation *a, size_t point, char buf[RDK_PATH_TEXT
     return buf;
 }
 
-/* ---- configuration ----------------------------------------------------------------------------
- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 void rdk_point_config(const rdk_ablation *a, size_t point, rdk_config *c)
 {
@@ -93,8 +92,7 @@ double rdk_point_flops(const rdk_ablation *a, size_t point)
     return 6 * token * t * (double)c->batch * (double)c->accum * (double)c->steps;
 }
 
-/* ---- what its directory says ------------------------------------------------------------------
- */
+/* ---- what its directory says ----------------------------------------------------------------- */
 
 static bool has_file(const char *directory, const char *name)
 {
@@ -199,8 +197,7 @@ int rdk_point_lock(const rdk_ablation *a, size_t point, rdk_status *s)
     return -1;
 }
 
-/* ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* Words being gathered, in an arena. */
 typedef struct words {

@@ -42,8 +42,7 @@ typedef struct pool {
     rdk_progress progress;
 } pool;
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* A line among the progress, on stderr. */
 static void say(pool *p, const char *line)
@@ -81,8 +80,7 @@ static void say_failed(pool *p, size_t point, const char *how, bool ran)
     rdk_text_free(&log);
 }
 
-/* ---- points -----------------------------------------------------------------------------------
- */
+/* ---- points ---------------------------------------------------------------------------------- */
 
 static double cost_of(const pool *p, size_t point)
 {
@@ -163,8 +161,7 @@ static void take_point(pool *p, job *j, size_t point)
     if (lock >= 0) close(lock); /* the child has it */
 }
 
-/* ---- jobs -------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static job *free_job(const pool *p)
 {
@@ -245,8 +242,7 @@ static void show(pool *p)
     say(p, "the rest is being run by another process; waiting for it\n");
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Seed by seed, so that what is compared is there early; within that, in the order of the grid. */
 static void order_points(pool *p)

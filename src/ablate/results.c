@@ -4,7 +4,8 @@
  * Invariant: only what is equal between equal runs is read (no times; of run.json the status and
  * the loss at chance), and rows stand in the order of the grid. So results.csv is the same bytes
  * whoever ran the points, in which order and with how many interruptions. A new column is a figure
- * of src/report/figures.h and a line in write_row. Read next: table.c. */
+ * of src/report/figures.h and a line in write_row.
+ * Read next: table.c. */
 #include <math.h>
 #include <string.h>
 
@@ -74,8 +75,7 @@ bool rdk_results_read(const rdk_ablation *a, rdk_results *r, rdk_status *s)
     return r->rows != NULL;
 }
 
-/* ---- results.csv ------------------------------------------------------------------------------
- */
+/* ---- results.csv ----------------------------------------------------------------------------- */
 
 /* A row, or where names is set, the line of names. Each column is one call that tells both. */
 typedef struct column {

@@ -6,8 +6,7 @@
 
 #include "ablate.h"
 
-/* ---- the grid ---------------------------------------------------------------------------------
- */
+/* ---- the grid -------------------------------------------------------------------------------- */
 
 static void print_grid(const rdk_ablation *a, FILE *out)
 {
@@ -73,8 +72,7 @@ void rdk_ablation_describe(const rdk_ablation *a, FILE *out)
     fflush(out);
 }
 
-/* ---- progress ---------------------------------------------------------------------------------
- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static void add_time(rdk_text *t, double seconds)
 {

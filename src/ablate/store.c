@@ -14,8 +14,7 @@
 
 enum { FILE_PATH = RDK_PATH_TEXT + 64 };
 
-/* ---- checking ---------------------------------------------------------------------------------
- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 /* A task is opened once for all points that share it: a text is read once. */
 typedef struct opened {
@@ -106,8 +105,7 @@ bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_wish *wishes, si
     return ok;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool replace(const rdk_ablation *a, const char *name, rdk_text *t, rdk_status *s)
 {

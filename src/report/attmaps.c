@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Section 5, second half: attention maps of one fixed example, with its tokens, at the first and
- * the last step that a run kept (maps.csv and example.csv). Read next: sec_rates.c. */
+ * the last step that a run kept (maps.csv and example.csv).
+ * Read next: sec_rates.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Axes: range, place of a value, ticks at round numbers. Read next: panel.c. */
+ * Axes: range, place of a value, ticks at round numbers.
+ * Read next: panel.c. */
 #include <math.h>
 
 #include "figure.h"

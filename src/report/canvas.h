@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A drawing of character cells: braille dots, or a letter a curve. Read next: show.c. */
+ * A drawing of character cells: braille dots, or a letter a curve.
+ * Read next: show.c. */
 #ifndef RDK_REPORT_CANVAS_H
 #define RDK_REPORT_CANVAS_H
 

@@ -68,8 +68,7 @@ static void command_words(rdk_report *r, rdk_text *t)
     }
 }
 
-/* ---- build and data ----------------------------------------------------------------------------
- */
+/* ---- build and data -------------------------------------------------------------------------- */
 
 static void build_words(const rdk_report_run *run, rdk_text *t)
 {

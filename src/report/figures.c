@@ -2,7 +2,8 @@
  * The figures of one run from its tables; see figures.h.
  *
  * Invariant: only what is equal between equal runs is read (no times). A column that a run does not
- * have leaves NAN. Read next: rated.c. */
+ * have leaves NAN.
+ * Read next: rated.c. */
 #include "figures.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Section 8: what every figure of the page means. docs/metrics.md says more. Read next: page.c. */
+ * Section 8: what every figure of the page means. docs/metrics.md says more.
+ * Read next: page.c. */
 #include "page.h"
 
 static const struct definition {

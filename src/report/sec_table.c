@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Section 1: the table of means and intervals over seeds. Read next: sec_curves.c. */
+ * Section 1: the table of means and intervals over seeds.
+ * Read next: sec_curves.c. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Several runs as one: intervals over seeds, of figures and of curves. Read next: figure.h. */
+ * Several runs as one: intervals over seeds, of figures and of curves.
+ * Read next: figure.h. */
 #include <math.h>
 
 #include "data.h"

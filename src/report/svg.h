@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Text for a page: escaping, coordinates, numbers as people read them. Read next: figure.h. */
+ * Text for a page: escaping, coordinates, numbers as people read them.
+ * Read next: figure.h. */
 #ifndef RDK_REPORT_SVG_H
 #define RDK_REPORT_SVG_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Words and figures that several sections share. Read next: page.c. */
+ * Words and figures that several sections share.
+ * Read next: page.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
