@@ -23,7 +23,7 @@ enum {
     RDK_MOST_AXIS_VALUES = 4096 /* of one option */
 };
 
-/* ---- values.c: lists ------------------------------------------------------------------------- */
+/* ---- values.c: lists --------------------------------------------------------------------- */
 
 /* One option and its values, as text that rdk_option_set takes, in order, none twice. */
 typedef struct rdk_grid_axis {
@@ -43,8 +43,7 @@ size_t rdk_grid_axis_find(const rdk_grid_axis *axis, const char *value);
 /* Order of values: numbers by size, names as in their table, "auto" first. */
 int rdk_value_compare(const rdk_option *o, const char *a, const char *b);
 
-/* ---- grid.c, store.c: the points
- * ---------------------------------------------------------------------- */
+/* ---- grid.c, store.c: the points ------------------------------------------------------------ */
 
 /* An option as somebody gave it. */
 typedef struct rdk_wish {
@@ -94,7 +93,7 @@ uint64_t rdk_ablation_save_every(uint64_t steps);
 /* The axis of this option, or n_axes. */
 size_t rdk_ablation_axis(const rdk_ablation *a, const char *option);
 
-/* ---- point.c: one point ---------------------------------------------------------------------- */
+/* ---- point.c: one point ------------------------------------------------------------------ */
 
 /* "scale-sqrt_d-k-64_seed-1": its varied options, in characters that every file system takes. */
 char *rdk_point_name(const rdk_ablation *a, size_t point, char buf[RDK_POINT_NAME]);
@@ -124,7 +123,7 @@ int rdk_point_lock(const rdk_ablation *a, size_t point, rdk_status *s);
 char **rdk_point_command(const rdk_ablation *a, size_t point, rdk_point_state state, int threads,
                          const char *program, rdk_arena *arena, rdk_status *s);
 
-/* ---- pool.c: the processes ------------------------------------------------------------------- */
+/* ---- pool.c: the processes --------------------------------------------------------------- */
 
 typedef struct rdk_pool_plan {
     size_t jobs;         /* at once */
@@ -145,7 +144,7 @@ typedef struct rdk_pool_end {
 bool rdk_pool_run(const rdk_ablation *a, const rdk_pool_plan *plan, const rdk_run_io *io,
                   rdk_pool_end *end, rdk_status *s);
 
-/* ---- screen.c: what is seen ------------------------------------------------------------------ */
+/* ---- screen.c: what is seen -------------------------------------------------------------- */
 
 /* The grid, the cost, how many are done already. */
 void rdk_ablation_describe(const rdk_ablation *a, FILE *out);
@@ -166,7 +165,7 @@ void rdk_progress_clear(rdk_progress *p);
 /* " · about 3 min left", or why that is not known yet. */
 void rdk_progress_left(const rdk_progress *p, rdk_text *out);
 
-/* ---- results.c: what came out ---------------------------------------------------------------- */
+/* ---- results.c: what came out ------------------------------------------------------------ */
 
 /* Of one finished run. */
 typedef struct rdk_result {
@@ -186,7 +185,7 @@ bool rdk_results_read(const rdk_ablation *a, rdk_results *r, rdk_status *s);
 /* results.csv: a row a run. A function of the runs alone, however they were run. */
 bool rdk_results_write(const rdk_ablation *a, const rdk_results *r, rdk_status *s);
 
-/* ---- table.c, rates.c, limits.c: results.md -------------------------------------------------- */
+/* ---- table.c, rates.c, limits.c: results.md ---------------------------------------------- */
 
 /* Groups of equal varied options but the seed, with mean and 95 % interval. */
 void rdk_results_table(const rdk_ablation *a, const rdk_results *r, rdk_text *out);
