@@ -93,6 +93,15 @@ typedef struct rdk_attention_args {
     double dropout;          /* on p, after the statistics; 0 <= dropout < 1 */
     rdk_attention_row *rows; /* [B, H, T] to fill, caller-owned, alive until after backward;
                               * NULL: nothing is measured. Never changes a result's bits */
+    /* What becomes of c q.k before the softmax, in this order; off where 0 and NULL: */
+    rdk_tensor *gain;    /* [H] factor on the scores of each head */
+    double length_base;  /* > 1: times ln n / ln base, n the keys that the query sees (ln 1 = 0: a
+                          * query that sees one key looks at that) */
+    double softcap;      /* > 0: cap tanh(s / cap) */
+    rdk_tensor *sink;    /* [H] score of one more outcome with value 0: p = exp(s) / (sum exp(s) +
+                          * exp(sink)). None of the above is done to it */
+    rdk_real *score_max; /* [H] raised to the largest score of a query that sees a key,
+                          * caller-owned, or NULL. Like rows it changes nothing */
 } rdk_attention_args;
 
 /* y = softmax(c q k^T) v, per head, streaming over keys: memory O(T), hidden keys never read.
