@@ -32,9 +32,9 @@ static rdk_tensor *linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a)
 }
 
 /* x: [B, T, H, d_k], normalised over d_k; gain: NULL for k under l2. */
-static rdk_tensor *qk_norm(const rdk_pass *p, rdk_tensor *x, rdk_tensor *gain)
+static rdk_tensor *qk_norm(const rdk_pass *p, rdk_qk_norm kind, rdk_tensor *x, rdk_tensor *gain)
 {
-    switch (p->model->config.qk_norm) {
+    switch (kind) {
     case RDK_QK_LAYER:
         return rdk_layer_norm(p->tape, x, gain, NULL, QK_EPS);
     case RDK_QK_RMS:
@@ -50,13 +50,13 @@ static rdk_tensor *qk_norm(const rdk_pass *p, rdk_tensor *x, rdk_tensor *gain)
 }
 
 /* What is done to q, or k, between its projection and the product. [B, T, H d_k] -> the same. */
-static rdk_tensor *prepare(const rdk_pass *p, rdk_tensor *x, rdk_tensor *gain)
+static rdk_tensor *prepare(const rdk_pass *p, rdk_qk_norm kind, rdk_tensor *x, rdk_tensor *gain)
 {
     const rdk_model_config *c = &p->model->config;
     bool turn = c->positions == RDK_ROPE;
-    if (c->qk_norm == RDK_QK_OFF && !turn) return x;
+    if (kind == RDK_QK_OFF && !turn) return x;
     x = rdk_reshape(p->tape, x, 4, (size_t[]){p->batch, p->len, c->heads, c->d_k});
-    x = qk_norm(p, x, gain);
+    x = qk_norm(p, kind, x, gain);
     if (turn) x = rdk_rope(p->tape, x, ROPE_BASE);
     return rdk_reshape(p->tape, x, 3, (size_t[]){p->batch, p->len, c->heads * c->d_k});
 }
@@ -73,16 +73,22 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
     if (probe && probe->q) probe->q[i] = q;
     if (probe && probe->k) probe->k[i] = k;
     rdk_attention_args args = {.n_heads = c->heads,
-                               .scale = p->model->scale,
+                               .scale = y->scale,
                                .causal = c->arch == RDK_DECODER,
                                .lengths = p->lengths,
-                               .dropout = c->dropout};
+                               .dropout = c->dropout,
+                               .gain = y->score_gain,
+                               .length_base = rdk_config_length_base(c),
+                               .softcap = c->softcap,
+                               .sink = y->sink};
+    if (c->temperature) args.gain = rdk_exp(p->tape, y->score_gain);
+    if (probe && probe->score_max) args.score_max = probe->score_max + i * c->heads;
     if (probe && probe->rows) {
         size_t rows = probe->rows_of_layer ? probe->rows_of_layer : p->batch * c->heads * p->len;
         args.rows = probe->rows + i * rows;
     }
-    q = prepare(p, q, y->q_gain);
-    k = prepare(p, k, y->k_gain);
+    q = prepare(p, y->qk_norm, q, y->q_gain);
+    k = prepare(p, y->qk_norm, k, y->k_gain);
     if (probe && probe->q_used) probe->q_used[i] = q;
     if (probe && probe->k_used) probe->k_used[i] = k;
     return linear(p, rdk_attention(p->tape, q, k, v, &args), y->o);

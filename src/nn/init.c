@@ -59,6 +59,8 @@ double rdk_init_std(const rdk_model_config *c, rdk_role role)
     case RDK_ROLE_NORM:
     case RDK_ROLE_QK_GAIN:
     case RDK_ROLE_BIAS:
+    case RDK_ROLE_SCORE_GAIN:
+    case RDK_ROLE_SINK:
         return 0;
     default:
         return matrix_std(c, role);

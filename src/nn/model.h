@@ -17,7 +17,10 @@ typedef struct rdk_affine {
 
 typedef struct rdk_layer {
     rdk_affine norm1, q, k, v, o;
+    double scale; /* c */
+    rdk_qk_norm qk_norm;
     rdk_tensor *q_gain, *k_gain;
+    rdk_tensor *score_gain, *sink; /* [heads] */
     rdk_affine norm2, in, gate, out;
 } rdk_layer;
 
@@ -32,12 +35,18 @@ struct rdk_model {
     rdk_tensor *tokens, *positions;
     rdk_affine final_norm, head; /* head.weight is tokens where tied */
     rdk_tensor sinusoids;        /* [max_len, d_model], a constant; data NULL where not used */
+    rdk_tensor zero_sink;        /* [heads], zeros; data NULL where not used */
 };
 
 /* ---- params.c -------------------------------------------------------------------------------- */
 /* How many parameters a configuration has, and the elements of its buffers.
  * False where a tensor or the sum is too large to address. */
 bool rdk_nn_measure(const rdk_model_config *c, size_t *n_params, size_t *size);
+
+/* ---- scores.c -------------------------------------------------------------------------------- */
+/* The rules of everything that is done to c q.k; see rdk_model_config_check. */
+bool rdk_nn_check_scores(const rdk_model_config *c, rdk_status *s);
+bool rdk_nn_factor_fits(double x); /* 1e-6 to 1e6; false for nan */
 
 /* ---- init.c ---------------------------------------------------------------------------------- */
 /* The random stream index of a parameter: 44 bits of its name. */

@@ -46,6 +46,20 @@ void rdk_words_model(rdk_text *t, const rdk_trainer *r)
     rdk_text_add(t, " parameters");
 }
 
+/* What else is done to scores. */
+static void words_scores(rdk_text *t, const rdk_model_config *m)
+{
+    if (m->scale_layers[0]) rdk_text_add(t, "; layers of their own: %s", m->scale_layers);
+    if (m->temperature) rdk_text_add(t, "; times a learned factor a head");
+    if (m->length == RDK_LENGTH_SSMAX)
+        rdk_text_add(t, "; times s ln n, s learned from %.4g", rdk_config_length_gain(m));
+    if (m->length == RDK_LENGTH_LOG)
+        rdk_text_add(t, "; times ln n / ln %g", rdk_config_length_base(m));
+    if (m->softcap > 0) rdk_text_add(t, "; soft cap %g", m->softcap);
+    if (m->sink != RDK_SINK_OFF)
+        rdk_text_add(t, m->sink == RDK_SINK_ONE ? "; a sink of score 0" : "; a learned sink");
+}
+
 void rdk_words_scale(rdk_text *t, const rdk_trainer *r)
 {
     const rdk_model_config *m = &r->config.model;
@@ -58,6 +72,7 @@ void rdk_words_scale(rdk_text *t, const rdk_trainer *r)
         rdk_words_option(t, &r->config, "qk-norm");
         rdk_text_add(t, m->qk_gain_learned ? ", gain learned" : ", gain fixed");
     }
+    words_scores(t, m);
 }
 
 void rdk_words_training(rdk_text *t, const rdk_trainer *r)
