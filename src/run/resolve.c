@@ -62,22 +62,6 @@ static void resolve_qk_norm(rdk_model_config *m)
     if (m->qk_norm != RDK_QK_OFF && m->qk_gain == 0) m->qk_gain = usual_qk_gain(m);
 }
 
-/* What scores do by length, where they do. */
-static void resolve_length(rdk_model_config *m)
-{
-    if (m->length == RDK_LENGTH_SSMAX) m->length_gain = rdk_config_length_gain(m);
-    if (m->length == RDK_LENGTH_LOG) m->length_base = rdk_config_length_base(m);
-}
-
-static void unresolve_length(rdk_model_config *m)
-{
-    rdk_model_config by_rule = *m;
-    by_rule.length_gain = by_rule.length_base = 0;
-    if (!m->max_len) return;
-    if (m->length_gain == rdk_config_length_gain(&by_rule)) m->length_gain = 0;
-    if (m->length_base == rdk_config_length_base(&by_rule)) m->length_base = 0;
-}
-
 /* ---- the training ---------------------------------------------------------------------------- */
 
 /* Evaluating all the time would cost more than training where the held-out part is large and the
@@ -138,7 +122,6 @@ void rdk_config_unresolve(rdk_config *c)
     unresolve_task(c);
     if (m->qk_gain == usual_qk_gain(m)) m->qk_gain = 0;
     if (m->qk_norm == usual_qk_norm(m)) m->qk_norm = RDK_QK_AUTO;
-    unresolve_length(m);
     if (!m->d_model) return;
     if (m->d_ff == FF_PER_D_MODEL * m->d_model) m->d_ff = 0;
     if (m->heads && m->d_k * m->heads == m->d_model) m->d_k = 0;
@@ -199,6 +182,5 @@ bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s)
     resolve_task(c, task);
     if (!resolve_sizes(&c->model, task, s)) return false;
     resolve_qk_norm(&c->model);
-    resolve_length(&c->model);
     return check_training(c, s) && check_size(c, s);
 }
