@@ -19,6 +19,7 @@ typedef struct rdk_config {
     rdk_model_config model; /* vocab and max_len come from the task */
     rdk_task_config task;   /* task.data points to data, or is NULL where that is empty */
     rdk_optim_config optim;
+    double qk_clip, qk_clip_alpha; /* rdk_qk_clip after each update; tau 0: no */
     uint64_t steps, seed;
     size_t batch, accum; /* sequences a micro-batch; micro-batches an update */
     /* 0: never (log: first and last; eval: last). eval_every RDK_BY_RULE: what evaluating costs */

@@ -75,6 +75,9 @@ static void metrics_row(const row *w, const rdk_trainer *r, bool train,
     whole(w, "tokens", pass->counted);
     real(w, "sequence_accuracy", pass->sequence_accuracy);
     whole(w, "tokens_seen", r->tokens_seen);
+    if (r->score_max) /* runs with --qk-clip */
+        real_if(w, "heads_clipped", train,
+                (double)rdk_qk_clip_count(r->model, r->score_max, r->config.qk_clip));
 }
 
 /* Columns of runs that have something to say in them; the names are written without figures. */

@@ -60,6 +60,11 @@ static bool is_log_length(const rdk_config *c)
     return c->model.length == RDK_LENGTH_LOG;
 }
 
+static bool has_qk_clip(const rdk_config *c)
+{
+    return c->qk_clip > 0;
+}
+
 static bool has_mlp(const rdk_config *c)
 {
     return c->model.mlp != RDK_MLP_NONE;
@@ -93,6 +98,7 @@ static bool has_out(const rdk_config *c)
 static const rdk_need qk_norm_needed = {has_qk_norm, "--qk-norm l2, layer or rms"};
 static const rdk_need ssmax_needed = {is_ssmax, "--length-scale ssmax"};
 static const rdk_need log_needed = {is_log_length, "--length-scale log"};
+static const rdk_need qk_clip_needed = {has_qk_clip, "--qk-clip TAU"};
 static const rdk_need mlp_needed = {has_mlp, "an --mlp other than none"};
 static const rdk_need text_needed = {is_text, "--task text"};
 static const rdk_need adamw_needed = {is_adamw, "--optimizer adamw"};
@@ -206,6 +212,11 @@ static const rdk_option options[] = {
      100, .value_name = "X", .help = "pull of matrices towards 0"},
     {"clip", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(optim.clip), "1", 0, 1e30,
      .value_name = "X", .help = "largest gradient norm; 0: no limit"},
+    {"qk-clip", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(qk_clip), "0", 0, 1e30,
+     .value_name = "TAU",
+     .help = "largest score of a head that an update leaves its W_Q, W_K; 0: any"},
+    {"qk-clip-alpha", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(qk_clip_alpha), "0.5", 0, 1,
+     .value_name = "A", .help = "share of W_Q in that, as an exponent", .need = &qk_clip_needed},
     {"seed", training, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(seed), "1", 0, 18446744073709551615.0,
      .value_name = "N", .help = "decides all random numbers"},
     {"out", running, RDK_OPT_TEXT, RDK_OPT_RUNS, FIELD(out), "", .value_name = "DIR",

@@ -22,6 +22,8 @@ static bool make_buffers(rdk_trainer *r)
     r->grad_norm = rdk_alloc(params, sizeof *r->grad_norm, s);
     r->weight_norm = rdk_alloc(params, sizeof *r->weight_norm, s);
     r->update_norm = rdk_alloc(params, sizeof *r->update_norm, s);
+    if (c->qk_clip > 0)
+        r->score_max = rdk_alloc(c->model.layers * c->model.heads, sizeof *r->score_max, s);
     return rdk_ok(s) && rdk_batch_make(&r->batch, c->batch * c->accum, len, s) &&
            rdk_batch_make(&r->eval_batch, rdk_pass_sequences(c), len, s) &&
            (r->measure = rdk_measure_new(r, s)) != NULL &&
@@ -82,6 +84,7 @@ void rdk_trainer_free(rdk_trainer *r)
     rdk_free(r->grad_norm);
     rdk_free(r->weight_norm);
     rdk_free(r->update_norm);
+    rdk_free(r->score_max);
     rdk_tape_free(r->tape);
     rdk_optimizer_free(r->optimizer);
     rdk_model_free(r->model);

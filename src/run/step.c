@@ -48,11 +48,14 @@ static bool pass(rdk_trainer *r, size_t first, size_t n, double counted, bool me
     size_t at = first * b->len;
     rdk_stream dropout = {r->config.seed, RDK_FOR_DROPOUT, r->step};
 
+    rdk_model_probe probe = {0};
+    if (measuring) probe = *rdk_measure_probe(r->measure, first);
+    probe.score_max = r->score_max;
+
     rdk_tape_reset(r->tape);
     rdk_tape_training(r->tape, true, dropout, (uint32_t)first);
     rdk_tensor *logits =
-        rdk_model_logits(r->model, r->tape, n, b->len, b->input + at, b->length + first,
-                         measuring ? rdk_measure_probe(r->measure, first) : NULL);
+        rdk_model_logits(r->model, r->tape, n, b->len, b->input + at, b->length + first, &probe);
     rdk_tape_scope(r->tape, "the loss");
     rdk_tensor *loss =
         rdk_cross_entropy(r->tape, logits, b->target + at, counted, b->nll + at, b->best + at);
@@ -89,6 +92,8 @@ bool rdk_step_gradients(rdk_trainer *r, bool measuring, rdk_step_report *report)
     *report =
         (rdk_step_report){.lr = rdk_schedule(&c->optim, r->step, c->steps), .score_absmax = NAN};
     rdk_model_zero_grad(r->model);
+    for (size_t i = 0; r->score_max && i < c->model.layers * c->model.heads; i++)
+        r->score_max[i] = -INFINITY;
     if (!passes(r, denominator, measuring)) {
         report->pass =
             (rdk_score){.loss = NAN, .accuracy = NAN, .sequence_accuracy = NAN, .counted = counted};
@@ -109,6 +114,8 @@ void rdk_step_update(rdk_trainer *r, const rdk_step_report *report)
 {
     rdk_optimizer_step(r->optimizer, r->model, r->step, report->lr, report->clip_factor,
                        r->update_norm);
+    if (r->score_max)
+        rdk_qk_clip(r->model, r->score_max, r->config.qk_clip, r->config.qk_clip_alpha);
     r->step++;
     r->tokens_seen += report->pass.tokens;
 }

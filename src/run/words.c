@@ -85,6 +85,7 @@ void rdk_words_training(rdk_text *t, const rdk_trainer *r)
                  c->optim.warmup, c->steps, c->batch * c->accum);
     if (c->accum > 1) rdk_text_add(t, " (%zu x %zu)", c->accum, c->batch);
     rdk_text_add(t, ", seed %" PRIu64, c->seed);
+    if (c->qk_clip > 0) rdk_text_add(t, ", QK-clip at %g", c->qk_clip);
 }
 
 void rdk_words_machine(rdk_text *t, const rdk_trainer *r)

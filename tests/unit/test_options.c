@@ -184,6 +184,7 @@ START_TEST(what_does_nothing_is_told)
         {"min-lr", "0", "schedule", "linear"},
         {"momentum", "0.5", "optimizer", "sgd"},
         {"force", "on", "out", "run"},
+        {"qk-clip-alpha", "1", "qk-clip", "100"},
         {"length-gain", "1", "length-scale", "ssmax"},
         {"length-base", "9", "length-scale", "log"},
     };
