@@ -142,6 +142,11 @@ static void scale_layers(rdk_model_config *c)
 {
     strcpy(c->scale_layers, "1:qknorm/0:1.7");
 }
+static void sigma_reparam(rdk_model_config *c)
+{
+    c->sigma_reparam = true;
+    c->mlp = RDK_MLP_SWIGLU;
+}
 static void all_at_once(rdk_model_config *c)
 {
     strcpy(c->scale, "none");
@@ -153,6 +158,8 @@ static void all_at_once(rdk_model_config *c)
     c->qk_norm = RDK_QK_RMS;
     c->positions = RDK_ROPE;
     c->bias = true;
+    c->sigma_reparam = true;
+    c->tie = true;
 }
 static void llama_like(rdk_model_config *c)
 {
@@ -204,6 +211,7 @@ static const struct variant {
     {"sink one", sink_one},
     {"sink learned", sink_learned},
     {"scale by layer", scale_layers},
+    {"sigma-reparam, swiglu", sigma_reparam},
     {"all at once", all_at_once},
     {"rms, rope, swiglu, tied", llama_like},
     {"encoder, post, bias, l2", bert_like},
@@ -291,7 +299,7 @@ static inline bool gradient_is_zero(const rdk_model_config *c, const rdk_param *
 /* What such a configuration adds does nothing yet at the start: there are parameters for it. */
 static inline bool starts_alike(const rdk_model_config *c)
 {
-    return c->bias || c->temperature;
+    return c->bias || c->temperature || c->sigma_reparam;
 }
 
 #endif

@@ -89,6 +89,10 @@ typedef struct rdk_model_config {
     bool bias, tie;
     double dropout;
     rdk_init init;
+    /* Linear layers multiply by gamma / sigma(W) W, gamma learned, sigma(W) by power iteration
+     * (Zhai et al. 2023): all in the layers but W_Q and W_K under QK-norm, which takes their size
+     * out anyway, and a head of its own. See rdk_model_power_step */
+    bool sigma_reparam;
 } rdk_model_config;
 
 /* Which part a parameter plays; what is measured and initialised goes by it, never by its name. */
@@ -108,6 +112,8 @@ typedef enum rdk_role {
     RDK_ROLE_BIAS,
     RDK_ROLE_SCORE_GAIN, /* t of the temperature, or s of ssmax */
     RDK_ROLE_SINK,       /* score of a learned sink */
+    RDK_ROLE_SIGMA,      /* gamma of sigma_reparam */
+    RDK_ROLE_POWER,      /* u and v of its power iteration; not trained */
 } rdk_role;
 
 typedef struct rdk_param {
@@ -118,7 +124,7 @@ typedef struct rdk_param {
     int layer;                  /* -1 outside the layers */
     bool decay;                 /* weight decay: matrices that multiply activations, so a tied token
                                  * table too; not an untied one, positions, gains, biases */
-    bool trainable;             /* false: fixed qk gain; its gradient is not used */
+    bool trainable;             /* false: fixed qk gain, RDK_ROLE_POWER; its gradient is not used */
     double init_mean, init_std; /* of its initial draw; std 0: a constant */
 } rdk_param;
 
@@ -158,6 +164,9 @@ size_t rdk_model_size(const rdk_model *m); /* elements of the buffers (padding i
 rdk_real *rdk_model_values(rdk_model *m);
 rdk_real *rdk_model_grads(rdk_model *m);
 void rdk_model_zero_grad(rdk_model *m);
+/* With sigma_reparam, after each update of the weights: one step of the power iterations that
+ * follow sigma(W). Else nothing. */
+void rdk_model_power_step(rdk_model *m);
 /* The factor c that multiplies q.k in this model, and in one layer of it. */
 double rdk_model_score_scale(const rdk_model *m);
 double rdk_model_layer_scale(const rdk_model *m, size_t layer);

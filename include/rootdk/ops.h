@@ -24,6 +24,10 @@ rdk_tensor *rdk_matmul(rdk_tape *t, rdk_tensor *a, bool transpose_a, rdk_tensor 
                        bool transpose_b);
 /* y = x W^T + b.   x: [.., in], w: [out, in], b: [out] or NULL -> y: [.., out] */
 rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b);
+/* y = gain / (u^T W v) W: W of norm gain, where u and v are its first singular vectors.
+ * w: [out, in], gain: [1], u: [out], v: [in] -> y: [out, in]. u^T W v = 0: not finite. */
+rdk_tensor *rdk_spectral_scale(rdk_tape *t, rdk_tensor *w, rdk_tensor *gain, rdk_tensor *u,
+                               rdk_tensor *v);
 
 /* ---- element by element, with broadcasting --------------------------------------------------- */
 

@@ -10,9 +10,11 @@
 
 enum { RDK_MAX_LAYERS = 1000, RDK_MAX_WIDTH = 1 << 24 };
 
-/* y = x weight^T + bias, or a norm's gain and bias. */
+/* y = x weight^T + bias, or a norm's gain and bias. gamma, u, v: with sigma_reparam, of a linear
+ * layer; then it is gamma / (u^T weight v) weight that multiplies. */
 typedef struct rdk_affine {
     rdk_tensor *weight, *bias;
+    rdk_tensor *gamma, *u, *v;
 } rdk_affine;
 
 typedef struct rdk_layer {
@@ -48,6 +50,10 @@ bool rdk_nn_measure(const rdk_model_config *c, size_t *n_params, size_t *size);
 bool rdk_nn_check_scores(const rdk_model_config *c, rdk_status *s);
 bool rdk_nn_factor_fits(double x); /* 1e-6 to 1e6; false for nan */
 
+/* ---- sigma.c --------------------------------------------------------------------------------- */
+/* u, v and gamma of freshly drawn weights; u holds random numbers. */
+void rdk_nn_sigma_start(rdk_model *m);
+
 /* ---- init.c ---------------------------------------------------------------------------------- */
 /* The random stream index of a parameter: 44 bits of its name. */
 uint64_t rdk_nn_name_index(const char *name);
@@ -65,6 +71,7 @@ typedef struct rdk_pass {
     const rdk_model_probe *probe;
 } rdk_pass;
 
+rdk_tensor *rdk_nn_linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a);
 rdk_tensor *rdk_nn_norm(const rdk_pass *p, rdk_tensor *x, rdk_affine norm);
 rdk_tensor *rdk_nn_drop(const rdk_pass *p, rdk_tensor *x);
 /* x: [B, T, d_model] -> [B, T, d_model], through layer i. */

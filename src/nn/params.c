@@ -20,6 +20,8 @@
  *     final_norm.gain .bias                [d_model]                  pre-norm
  *     head.weight                          [vocab, d_model]           not where tied
  *     head.bias                            [vocab]
+ *     (linear layer).gamma, .u, .v         [1], [out], [in]           sigma_reparam: behind its
+ * weight
  *
  * Invariant: the list is one function, walk(), run once to measure and once to place; nothing else
  * knows which parts exist.
@@ -52,6 +54,8 @@ static bool is_matrix(rdk_role role)
     case RDK_ROLE_BIAS:
     case RDK_ROLE_SCORE_GAIN:
     case RDK_ROLE_SINK:
+    case RDK_ROLE_SIGMA:
+    case RDK_ROLE_POWER:
         return false;
     default:
         return true;
@@ -76,7 +80,7 @@ static void describe(const layout *l, rdk_param *p, rdk_role role, const char *n
     p->role = role;
     p->layer = l->layer;
     p->decay = decays(c, role);
-    p->trainable = role != RDK_ROLE_QK_GAIN || c->qk_gain_learned;
+    p->trainable = role != RDK_ROLE_POWER && (role != RDK_ROLE_QK_GAIN || c->qk_gain_learned);
     p->init_mean = mean;
     rdk_model_config own = rdk_config_of_layer(c, l->layer < 0 ? SIZE_MAX : (size_t)l->layer);
     p->init_std = rdk_init_std(&own, role);
@@ -114,12 +118,25 @@ static const char *join(char buf[RDK_NAME_TEXT], const char *name, const char *p
     return buf;
 }
 
+/* Under QK-norm the size of W_Q and of W_K is taken out again, and gamma would be dead. */
+static bool is_reparametrised(const layout *l, rdk_role role)
+{
+    bool scores = role == RDK_ROLE_WQ || role == RDK_ROLE_WK;
+    return l->config->sigma_reparam &&
+           !(scores && rdk_config_of_layer(l->config, (size_t)l->layer).qk_norm != RDK_QK_OFF);
+}
+
 static rdk_affine place_linear(layout *l, rdk_role role, const char *name, size_t out, size_t in)
 {
     char buf[RDK_NAME_TEXT];
-    rdk_affine a = {NULL, NULL};
+    rdk_affine a = {NULL};
     a.weight = place(l, role, join(buf, name, "weight"), out, in, 0);
     if (l->config->bias) a.bias = place(l, RDK_ROLE_BIAS, join(buf, name, "bias"), 0, out, 0);
+    if (is_reparametrised(l, role)) {
+        a.gamma = place(l, RDK_ROLE_SIGMA, join(buf, name, "gamma"), 0, 1, 0);
+        a.u = place(l, RDK_ROLE_POWER, join(buf, name, "u"), 0, out, 0);
+        a.v = place(l, RDK_ROLE_POWER, join(buf, name, "v"), 0, in, 0);
+    }
     return a;
 }
 
@@ -127,7 +144,7 @@ static rdk_affine place_norm(layout *l, const char *name)
 {
     const rdk_model_config *c = l->config;
     char buf[RDK_NAME_TEXT];
-    rdk_affine a = {NULL, NULL};
+    rdk_affine a = {NULL};
     a.weight = place(l, RDK_ROLE_NORM, join(buf, name, "gain"), 0, c->d_model, 1);
     if (c->bias && c->norm == RDK_LAYER_NORM)
         a.bias = place(l, RDK_ROLE_NORM, join(buf, name, "bias"), 0, c->d_model, 0);
@@ -189,7 +206,7 @@ static rdk_affine place_head(layout *l, rdk_tensor *tokens)
 {
     const rdk_model_config *c = l->config;
     if (!c->tie) return place_linear(l, RDK_ROLE_HEAD, "head", c->vocab, c->d_model);
-    rdk_affine a = {tokens, NULL};
+    rdk_affine a = {.weight = tokens};
     if (c->bias) a.bias = place(l, RDK_ROLE_BIAS, "head.bias", 0, c->vocab, 0);
     return a;
 }
@@ -260,6 +277,7 @@ rdk_model *rdk_model_new(const rdk_model_config *c, uint64_t seed, rdk_status *s
     layout l = {.config = &m->config, .model = m};
     walk(&l, m, m->layer);
     for (size_t i = 0; i < m->n_params; i++) rdk_nn_draw(&m->param[i], seed);
+    rdk_nn_sigma_start(m);
     if (m->sinusoids.data) rdk_nn_sinusoids(c->max_len, c->d_model, m->sinusoids.data);
     return m;
 }

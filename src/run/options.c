@@ -166,6 +166,8 @@ static const rdk_option options[] = {
      .help = "token embedding and output head share one matrix"},
     {"dropout", model, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(model.dropout), "0", 0, 0.99,
      .value_name = "P", .help = "share of activations dropped in training"},
+    {"sigma-reparam", model, RDK_OPT_BOOL, RDK_OPT_DEFINES, FIELD(model.sigma_reparam), "off",
+     .help = "linear layers multiply by gamma/sigma(W) W, gamma learned"},
     {"init", model, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.init), "unit",
      .choices = init_names, .value_name = "KIND", .help = "initial weights; unit: N(0, 1/fan_in)"},
     {"task", task, RDK_OPT_NAME, RDK_OPT_DEFINES, FIELD(task.name), "recall",

@@ -108,6 +108,10 @@ static bool check_qk_clip(const rdk_config *c, rdk_status *s)
             "size of W_Q and W_K out again (drop --qk-clip, or choose --qk-norm off; "
             "under QK-norm --qk-gain bounds them)",
             layer);
+    if (c->model.sigma_reparam)
+        return rdk_fail(s, RDK_EVALUE,
+                        "--qk-clip beside --sigma-reparam: that takes the size of W_Q and W_K out "
+                        "again, and a clipped head would change the others (drop one of the two)");
     if (c->model.softcap > 0)
         return rdk_fail(s, RDK_EVALUE,
                         "--qk-clip beside --softcap would compare capped scores with its limit "

@@ -114,6 +114,7 @@ void rdk_step_update(rdk_trainer *r, const rdk_step_report *report)
 {
     rdk_optimizer_step(r->optimizer, r->model, r->step, report->lr, report->clip_factor,
                        r->update_norm);
+    rdk_model_power_step(r->model);
     if (r->score_max)
         rdk_qk_clip(r->model, r->score_max, r->config.qk_clip, r->config.qk_clip_alpha);
     r->step++;

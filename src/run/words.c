@@ -41,6 +41,7 @@ void rdk_words_model(rdk_text *t, const rdk_trainer *r)
     rdk_words_option(t, &r->config, "norm-place");
     rdk_text_add(t, "-norm, init ");
     rdk_words_option(t, &r->config, "init");
+    if (m->sigma_reparam) rdk_text_add(t, ", sigma-reparametrised");
     rdk_text_add(t, "; ");
     rdk_words_count(t, rdk_trainable_count(r->model));
     rdk_text_add(t, " parameters");

@@ -16,6 +16,24 @@ static const double *param(rdk_model *m, int layer, const char *name)
     return p ? p->tensor.data : NULL;
 }
 
+/* gamma / (u^T W v), or 1. */
+static double spectral_factor(rdk_model *m, int layer, const char *name, size_t out, size_t in,
+                              const double *w)
+{
+    char part[RDK_NAME_TEXT];
+    const double *of[3];
+    static const char *const kinds[] = {"gamma", "u", "v"};
+    double sigma = 0;
+    for (int i = 0; i < 3; i++) {
+        snprintf(part, sizeof part, "%s.%s", name, kinds[i]);
+        of[i] = param(m, layer, part);
+    }
+    if (!of[0]) return 1;
+    for (size_t o = 0; o < out; o++)
+        for (size_t i = 0; i < in; i++) sigma += of[1][o] * w[o * in + i] * of[2][i];
+    return of[0][0] / sigma;
+}
+
 /* y = W x + b for one token. */
 static void affine(rdk_model *m, int layer, const char *name, size_t out, size_t in,
                    const double *x, double *y)
@@ -25,9 +43,10 @@ static void affine(rdk_model *m, int layer, const char *name, size_t out, size_t
     const double *w = param(m, layer, part);
     snprintf(part, sizeof part, "%s.bias", name);
     const double *b = param(m, layer, part);
+    double factor = spectral_factor(m, layer, name, out, in, w);
     for (size_t o = 0; o < out; o++) {
         y[o] = b ? b[o] : 0;
-        for (size_t i = 0; i < in; i++) y[o] += w[o * in + i] * x[i];
+        for (size_t i = 0; i < in; i++) y[o] += factor * w[o * in + i] * x[i];
     }
 }
 
@@ -220,12 +239,13 @@ static void reference_logits(rdk_model *m, const int32_t *tokens, size_t n, doub
     }
     const double *head = param(m, -1, c->tie ? "tokens.weight" : "head.weight");
     const double *bias = param(m, -1, "head.bias");
+    double factor = spectral_factor(m, -1, "head", VOCAB, D_MODEL, head);
     for (size_t t = 0; t < LEN; t++) {
         if (c->norm_place == RDK_PRE_NORM) model_norm(m, -1, "final_norm", x[t]);
         for (size_t o = 0; o < VOCAB; o++) {
             double *y = &logits[t * VOCAB + o];
             *y = bias ? bias[o] : 0;
-            for (size_t i = 0; i < D_MODEL; i++) *y += head[o * D_MODEL + i] * x[t][i];
+            for (size_t i = 0; i < D_MODEL; i++) *y += factor * head[o * D_MODEL + i] * x[t][i];
         }
     }
 }

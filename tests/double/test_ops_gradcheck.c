@@ -132,6 +132,7 @@ static rdk_tensor *attention_measured(rdk_tape *t, rdk_tensor *const *x, void *c
     return attend(t, x, (rdk_attention_args){.causal = true, .rows = measured});
 }
 
+BUILDER(spectral_scale, rdk_spectral_scale(t, x[0], x[1], x[2], x[3]))
 BUILDER(attention_gain, attend(t, x, (rdk_attention_args){.causal = true, .gain = x[3]}))
 BUILDER(attention_sink, attend(t, x, (rdk_attention_args){.causal = true, .sink = x[3]}))
 BUILDER(attention_softcap, attend(t, x, (rdk_attention_args){.causal = true, .softcap = 0.3}))
@@ -202,6 +203,8 @@ static const row rows[] = {
     {"linear", linear, 2, {"rk", "nk"}, ANY},
     {"linear", linear_bias, 3, {"brk", "nk", "n"}, ANY},
     {"linear", linear_bias, 3, {"k", "nk", "n"}, ANY},
+    {"spectral_scale", spectral_scale, 4, {"M3", "1", "M", "3"}, POSITIVE},
+    {"spectral_scale", spectral_scale, 4, {"2N", "1", "2", "N"}, POSITIVE},
     {"add", add, 2, {"mn", "mn"}, ANY},
     {"add", add, 2, {"bmn", "n"}, ANY},
     {"add", add, 2, {"bmn", "mn"}, ANY},
