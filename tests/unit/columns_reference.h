@@ -349,7 +349,8 @@ static inline void expect_tensor(wants *w, rdk_trainer *r, const rdk_param *p,
     expect(w, "weight_norm", weight, 0);
     /* a clip of W_Q and W_K is no part of the optimizer's update */
     bool clipped = r->config.qk_clip > 0 && scores;
-    expect(w, "update_ratio", weight > 0 ? sqrt(change2) / weight : ABSENT, clipped ? INFINITY : 0);
+    bool has_ratio = weight > 0 && p->role != RDK_ROLE_POWER;
+    expect(w, "update_ratio", has_ratio ? sqrt(change2) / weight : ABSENT, clipped ? INFINITY : 0);
     expect(w, "grad_norm_over_scale",
            scores ? gradient / rdk_model_layer_scale(r->model, (size_t)p->layer) : ABSENT, 0);
     expect(w, "grad_ratio_to_value",
