@@ -88,6 +88,37 @@ static void resolve_task(rdk_config *c, const rdk_task *task)
     if (c->eval_every == RDK_BY_RULE) c->eval_every = usual_eval_every(c);
 }
 
+/* The first layer that has QK-norm, or the number of layers. */
+static size_t first_with_qk_norm(const rdk_model_config *m)
+{
+    size_t i = 0;
+    while (i < m->layers && rdk_config_of_layer(m, i).qk_norm == RDK_QK_OFF) i++;
+    return i;
+}
+
+/* Clipping the weights must move the scores. */
+static bool check_qk_clip(const rdk_config *c, rdk_status *s)
+{
+    size_t layer = first_with_qk_norm(&c->model);
+    if (c->qk_clip == 0) return true;
+    if (layer < c->model.layers)
+        return rdk_fail(
+            s, RDK_EVALUE,
+            "--qk-clip does not change the scores of layer %zu, whose QK-norm takes the "
+            "size of W_Q and W_K out again (drop --qk-clip, or choose --qk-norm off; "
+            "under QK-norm --qk-gain bounds them)",
+            layer);
+    if (c->model.sigma_reparam)
+        return rdk_fail(s, RDK_EVALUE,
+                        "--qk-clip beside --sigma-reparam: that takes the size of W_Q and W_K out "
+                        "again, and a clipped head would change the others (drop one of the two)");
+    if (c->model.softcap > 0)
+        return rdk_fail(s, RDK_EVALUE,
+                        "--qk-clip beside --softcap would compare capped scores with its limit "
+                        "(drop one of the two)");
+    return true;
+}
+
 static bool check_training(rdk_config *c, rdk_status *s)
 {
     char lr[RDK_NUMBER_TEXT], min_lr[RDK_NUMBER_TEXT];
@@ -183,5 +214,5 @@ bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s)
     resolve_task(c, task);
     if (!resolve_sizes(&c->model, task, s)) return false;
     resolve_qk_norm(&c->model);
-    return check_training(c, s) && check_size(c, s);
+    return check_training(c, s) && check_qk_clip(c, s) && check_size(c, s);
 }

@@ -54,6 +54,30 @@ typedef struct update {
     bool measuring;
 } update;
 
+static size_t heads_of(const rdk_trainer *r)
+{
+    return r->config.model.layers * r->config.model.heads;
+}
+
+/* Each worker raises its own; then they are one. */
+static rdk_real *score_max_of(const rdk_trainer *r, size_t worker)
+{
+    return r->score_max + worker * heads_of(r);
+}
+
+static void score_max_begin(rdk_trainer *r)
+{
+    for (size_t i = 0; r->score_max && i < r->workers * heads_of(r); i++)
+        r->score_max[i] = -INFINITY;
+}
+
+static void score_max_end(rdk_trainer *r)
+{
+    for (size_t w = 1; r->score_max && w < r->workers; w++)
+        for (size_t i = 0; i < heads_of(r); i++)
+            if (score_max_of(r, w)[i] > r->score_max[i]) r->score_max[i] = score_max_of(r, w)[i];
+}
+
 /* Forward and backward; the part of nll and best that belongs to these sequences is filled. */
 static bool pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
 {
@@ -63,12 +87,15 @@ static bool pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
     rdk_model *model = at->group ? r->replicas[at->group - 1] : r->model;
     size_t token = at->first * b->len;
 
+    rdk_model_probe probe = {0};
+    if (u->measuring) probe = *rdk_measure_probe(r->measure, at->worker, at->first);
+    if (r->score_max) probe.score_max = score_max_of(r, at->worker);
+
     rdk_tape_reset(t);
     rdk_tape_training(t, true, (rdk_stream){r->config.seed, RDK_FOR_DROPOUT, r->step},
                       (uint32_t)at->first);
-    rdk_tensor *logits = rdk_model_logits(
-        model, t, at->n, b->len, b->input + token, b->length + at->first,
-        u->measuring ? rdk_measure_probe(r->measure, at->worker, at->first) : NULL);
+    rdk_tensor *logits =
+        rdk_model_logits(model, t, at->n, b->len, b->input + token, b->length + at->first, &probe);
     rdk_tape_scope(t, "the loss");
     rdk_tensor *loss = rdk_cross_entropy(t, logits, b->target + token, u->counted, b->nll + token,
                                          b->best + token);
@@ -81,10 +108,12 @@ static bool pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
 
 static bool all_passes(rdk_trainer *r, update u)
 {
+    score_max_begin(r);
     rdk_model_zero_grad(r->model);
     for (size_t g = 1; g < r->groups; g++) rdk_model_zero_grad(r->replicas[g - 1]);
     if (!rdk_passes(r, r->batch.n, r->groups, pass, &u)) return false;
     rdk_model_gather_grads(r->model, r->groups - 1, r->replicas);
+    score_max_end(r);
     return true;
 }
 
@@ -118,6 +147,9 @@ void rdk_step_update(rdk_trainer *r, const rdk_step_report *report)
 {
     rdk_optimizer_step(r->optimizer, r->model, r->step, report->lr, report->clip_factor,
                        r->update_norm);
+    rdk_model_power_step(r->model);
+    if (r->score_max)
+        rdk_qk_clip(r->model, r->score_max, r->config.qk_clip, r->config.qk_clip_alpha);
     r->step++;
     r->tokens_seen += report->pass.tokens;
 }

@@ -67,7 +67,9 @@ typedef struct rdk_trainer {
     rdk_watch *watch;                /* NULL where nothing is probed */
     double *grad_norm, *weight_norm; /* [param_count] before the update of a probed step */
     double *update_norm;             /* [param_count] of the last update */
-    rdk_theory theory;               /* what attention should show at the start */
+    rdk_real
+        *score_max; /* [workers, layers, heads]; first: of the last gradients; NULL: no --qk-clip */
+    rdk_theory *theory; /* [layers]: what attention should show at the start */
     rdk_rundir directory;
     rdk_csv metrics, attention, gradients, timing, maps;
     uint64_t step;         /* updates done */
@@ -91,6 +93,9 @@ bool rdk_setup_task(rdk_config *c, rdk_task **task, rdk_status *s);
 /* Model, optimizer, tape, batches for r->config (with its status and io set). */
 bool rdk_setup_trainer(rdk_trainer *r);
 void rdk_trainer_free(rdk_trainer *r);
+/* The mean over layers of what theory predicts for the start; that of layer 0 where all are alike.
+ */
+rdk_theory rdk_trainer_theory(const rdk_trainer *r);
 /* Parameters that are trained. */
 uint64_t rdk_trainable_count(rdk_model *m);
 
@@ -202,7 +207,10 @@ const rdk_batch *rdk_watch_batch(const rdk_watch *w);
 bool rdk_watch_before(rdk_trainer *r);
 bool rdk_watch_after(rdk_trainer *r);
 /* The head as it was before the update. */
-rdk_head_view rdk_watch_head(const rdk_watch *w, size_t layer, size_t head);
+rdk_head_view rdk_watch_head(const rdk_trainer *r, size_t layer, size_t head);
+/* The learned factor on its scores and the score of its sink then; see rdk_model_head_gain. */
+double rdk_watch_gain(const rdk_watch *w, size_t layer, size_t head);
+double rdk_watch_sink(const rdk_watch *w, size_t layer, size_t head);
 /* Root mean square of how far the update moved the scores. */
 double rdk_watch_change(const rdk_watch *w, size_t layer, size_t head);
 
