@@ -153,6 +153,9 @@ bool rdk_model_config_check(const rdk_model_config *c, rdk_status *s);
  * and its name, so policies that differ in nothing else start from the same W. Owned by the
  * caller. */
 rdk_model *rdk_model_new(const rdk_model_config *c, uint64_t seed, rdk_status *s);
+/* The same values under gradients of its own, for a pass beside another's. Owned by the caller; the
+ * original has to outlive it. */
+rdk_model *rdk_model_replica(rdk_model *m, rdk_status *s);
 void rdk_model_free(rdk_model *m);
 const rdk_model_config *rdk_model_config_of(const rdk_model *m);
 
@@ -164,6 +167,8 @@ size_t rdk_model_size(const rdk_model *m); /* elements of the buffers (padding i
 rdk_real *rdk_model_values(rdk_model *m);
 rdk_real *rdk_model_grads(rdk_model *m);
 void rdk_model_zero_grad(rdk_model *m);
+/* Adds the gradients of these n replicas to those of m, one after the other. */
+void rdk_model_gather_grads(rdk_model *m, size_t n, rdk_model *const *replica);
 /* With sigma_reparam, after each update of the weights: one step of the power iterations that
  * follow sigma(W). Else nothing. */
 void rdk_model_power_step(rdk_model *m);

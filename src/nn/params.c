@@ -30,6 +30,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "nn/model.h"
 
 enum { ALIGN = 64 / sizeof(rdk_real), LONGEST_PART = 24 };
@@ -240,13 +241,20 @@ bool rdk_nn_measure(const rdk_model_config *c, size_t *n_params, size_t *size)
     return !l.too_large;
 }
 
+/* What a model and its replica have each. */
 static bool allocate(rdk_model *m, rdk_status *s)
 {
-    const rdk_model_config *c = &m->config;
     m->param = rdk_alloc(m->n_params, sizeof *m->param, s);
-    m->layer = rdk_alloc(c->layers, sizeof *m->layer, s);
-    m->values = rdk_alloc(m->size, sizeof *m->values, s);
+    m->layer = rdk_alloc(m->config.layers, sizeof *m->layer, s);
     m->grads = rdk_alloc(m->size, sizeof *m->grads, s);
+    return m->param && m->layer && m->grads;
+}
+
+/* What a replica borrows. */
+static bool allocate_values(rdk_model *m, rdk_status *s)
+{
+    const rdk_model_config *c = &m->config;
+    m->values = rdk_alloc(m->size, sizeof *m->values, s);
     if (c->positions == RDK_SINUSOIDAL)
         m->sinusoids = (rdk_tensor){
             .data = rdk_alloc(c->max_len * c->d_model, sizeof(rdk_real), s), /* measured before */
@@ -258,9 +266,14 @@ static bool allocate(rdk_model *m, rdk_status *s)
                                     .n_dims = 1,
                                     .dim = {c->heads},
                                     .name = "a sink of score 0"};
-    return m->param && m->layer && m->values && m->grads &&
-           (c->positions != RDK_SINUSOIDAL || m->sinusoids.data) &&
+    return m->values && (c->positions != RDK_SINUSOIDAL || m->sinusoids.data) &&
            (c->sink != RDK_SINK_ONE || m->zero_sink.data);
+}
+
+static void place_all(rdk_model *m)
+{
+    layout l = {.config = &m->config, .model = m};
+    walk(&l, m, m->layer);
 }
 
 rdk_model *rdk_model_new(const rdk_model_config *c, uint64_t seed, rdk_status *s)
@@ -270,25 +283,41 @@ rdk_model *rdk_model_new(const rdk_model_config *c, uint64_t seed, rdk_status *s
     if (!m) return NULL;
     m->config = *c;
     m->scale = rdk_config_score_scale(c);
-    if (!rdk_nn_measure(c, &m->n_params, &m->size) || !allocate(m, s)) {
+    if (!rdk_nn_measure(c, &m->n_params, &m->size) || !allocate(m, s) || !allocate_values(m, s)) {
         rdk_model_free(m);
         return NULL;
     }
-    layout l = {.config = &m->config, .model = m};
-    walk(&l, m, m->layer);
+    place_all(m);
     for (size_t i = 0; i < m->n_params; i++) rdk_nn_draw(&m->param[i], seed);
     rdk_nn_sigma_start(m);
     if (m->sinusoids.data) rdk_nn_sinusoids(c->max_len, c->d_model, m->sinusoids.data);
     return m;
 }
 
+rdk_model *rdk_model_replica(rdk_model *m, rdk_status *s)
+{
+    rdk_model *r = rdk_alloc(1, sizeof *r, s);
+    if (!r) return NULL;
+    *r = *m;
+    r->replica = true;
+    r->param = NULL, r->layer = NULL, r->grads = NULL;
+    if (!allocate(r, s)) {
+        rdk_model_free(r);
+        return NULL;
+    }
+    place_all(r);
+    return r;
+}
+
 void rdk_model_free(rdk_model *m)
 {
     if (!m) return;
-    rdk_free(m->sinusoids.data);
-    rdk_free(m->zero_sink.data);
+    if (!m->replica) {
+        rdk_free(m->sinusoids.data);
+        rdk_free(m->zero_sink.data);
+        rdk_free(m->values);
+    }
     rdk_free(m->grads);
-    rdk_free(m->values);
     rdk_free(m->layer);
     rdk_free(m->param);
     rdk_free(m);
@@ -341,6 +370,21 @@ rdk_real *rdk_model_grads(rdk_model *m)
 void rdk_model_zero_grad(rdk_model *m)
 {
     memset(m->grads, 0, m->size * sizeof *m->grads);
+}
+
+void rdk_model_gather_grads(rdk_model *m, size_t n, rdk_model *const *replica)
+{
+    enum { PIECE = 4096 }; /* elements that stay in the nearest cache until the last was added */
+    size_t pieces = m->size / PIECE + (m->size % PIECE != 0);
+    RDK_PARALLEL_FOR_IF(m->size > PIECE)
+    for (size_t c = 0; c < pieces; c++) {
+        size_t end = (c + 1) * PIECE < m->size ? (c + 1) * PIECE : m->size;
+        for (size_t i = 0; i < n; i++) {
+            const rdk_real *from = replica[i]->grads;
+            RDK_SIMD
+            for (size_t e = c * PIECE; e < end; e++) m->grads[e] += from[e];
+        }
+    }
 }
 
 double rdk_model_score_scale(const rdk_model *m)

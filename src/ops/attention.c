@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include <kernels/kernels.h>
 
 /* The inputs of a node, in this order. */
@@ -28,7 +29,7 @@ typedef struct attention_saved {
  * mark. */
 static rdk_real *scratch(rdk_tape *t, const rdk_attention_shape *s)
 {
-    const size_t threads = (size_t)rdk_threads();
+    const size_t threads = (size_t)rdk_team();
     size_t bytes;
     if (!rdk_size_mul(rdk_attention_scratch(s->len, s->d_k, s->d_v), sizeof(rdk_real), &bytes)) {
         rdk_tape_fail(t, RDK_ENOMEM, "attention over %zu positions: the scratch overflows", s->len);

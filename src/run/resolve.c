@@ -160,7 +160,7 @@ void rdk_config_unresolve(rdk_config *c)
 
 /* ---- the size of the run --------------------------------------------------------------------- */
 
-static double parameter_count(const rdk_model_config *m)
+double rdk_matrix_elements(const rdk_model_config *m)
 {
     double d = (double)m->d_model, inner = (double)m->heads * (double)m->d_k;
     double in_mlp = m->mlp == RDK_MLP_NONE ? 0 : m->mlp == RDK_MLP_SWIGLU ? 3 : 2;
@@ -180,7 +180,8 @@ static double activation_count(const rdk_model_config *m)
 /* A lower bound of the bytes that the run needs; in double, which cannot overflow. */
 static double least_memory(const rdk_config *c)
 {
-    double copies = c->optim.kind == RDK_ADAMW ? 4 : 3; /* values, gradients, moments */
+    double copies = c->optim.kind == RDK_ADAMW ? 3 : 2; /* values, moments; gradients: */
+    copies += (double)rdk_group_count(c);
     double tokens = (double)c->batch * (double)c->model.max_len;
     double batch_arrays = tokens * (double)c->accum * (3 * sizeof(int32_t) + sizeof(rdk_real));
     double attention_rows = tokens * (double)c->accum * (double)c->model.layers *
@@ -188,7 +189,7 @@ static double least_memory(const rdk_config *c)
     double at_once = (double)rdk_pass_sequences(c) * (double)c->model.max_len;
     return batch_arrays + attention_rows +
            sizeof(rdk_real) *
-               (copies * parameter_count(&c->model) + at_once * activation_count(&c->model));
+               (copies * rdk_matrix_elements(&c->model) + at_once * activation_count(&c->model));
 }
 
 static bool check_size(const rdk_config *c, rdk_status *s)

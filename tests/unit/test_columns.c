@@ -75,7 +75,7 @@ static rdk_trainer *new_trainer(const struct setting *s)
     ck_assert_msg(rdk_logs_open(r, false), "%s", status.message);
     /* the tape then holds the whole update */
     ck_assert_uint_eq(rdk_pass_sequences(&r->config), r->config.batch);
-    rdk_tape_keep_gradients(r->tape, true); /* that of the output of attention is looked at */
+    rdk_tape_keep_gradients(r->tapes[0], true); /* that of the output of attention is looked at */
     return r;
 }
 
@@ -206,13 +206,13 @@ static void padded_pass(rdk_trainer *r, rdk_step_report *report)
         }
     }
     rdk_model_zero_grad(r->model);
-    rdk_tape_reset(r->tape);
-    rdk_tensor *logits = rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length,
-                                          rdk_measure_probe(r->measure, 0));
-    rdk_tensor *loss = rdk_cross_entropy(r->tape, logits, b->target, (double)rdk_batch_counted(b),
-                                         b->nll, b->best);
-    ck_assert(rdk_tape_backward(r->tape, loss));
-    rdk_measure_take(r->measure, 0, b->n);
+    rdk_tape_reset(r->tapes[0]);
+    rdk_tensor *logits = rdk_model_logits(r->model, r->tapes[0], b->n, b->len, b->input, b->length,
+                                          rdk_measure_probe(r->measure, 0, 0));
+    rdk_tensor *loss = rdk_cross_entropy(r->tapes[0], logits, b->target,
+                                         (double)rdk_batch_counted(b), b->nll, b->best);
+    ck_assert(rdk_tape_backward(r->tapes[0], loss));
+    rdk_measure_take(r->measure, 0, 0, b->n);
     rdk_measure_finish(r->measure);
     *report = (rdk_step_report){.pass = rdk_batch_score(b),
                                 .lr = rdk_schedule(&r->config.optim, r->step, r->config.steps),
@@ -225,9 +225,9 @@ static void padded_pass(rdk_trainer *r, rdk_step_report *report)
 static void take_cases(rdk_trainer *r, layer_case *c)
 {
     size_t layer = 0;
-    const rdk_model_probe *probe = rdk_measure_probe(r->measure, 0);
-    for (size_t i = 0; i < rdk_tape_length(r->tape); i++) {
-        const rdk_node *n = rdk_tape_node(r->tape, i);
+    const rdk_model_probe *probe = rdk_measure_probe(r->measure, 0, 0);
+    for (size_t i = 0; i < rdk_tape_length(r->tapes[0]); i++) {
+        const rdk_node *n = rdk_tape_node(r->tapes[0], i);
         if (strcmp(n->op->name, "attention") != 0) continue;
         size_t size = rdk_size(n->out);
         c[layer] = (layer_case){r,
@@ -345,7 +345,7 @@ START_TEST(every_column)
     else
         ck_assert_msg(rdk_step_gradients(r, true, &report), "%s", status.message);
     take_cases(r, c);
-    const rdk_node *last = rdk_tape_node(r->tape, rdk_tape_length(r->tape) - 1);
+    const rdk_node *last = rdk_tape_node(r->tapes[0], rdk_tape_length(r->tapes[0]) - 1);
     rdk_real *logits = copy_of(last->in[0]->data, rdk_size(last->in[0]));
     rdk_real *before = copy_of(rdk_model_values(r->model), rdk_model_size(r->model));
     ck_assert(rdk_logs_train_row(r, &report));
