@@ -153,6 +153,12 @@ static void stats_add_cosines(row_stats *t, size_t n, const rdk_real *s, rdk_rea
     t->cosine2 += (double)v_sum(sum2);
 }
 
+/* A row whose scores are no products has none. */
+static void stats_without_cosines(row_stats *t)
+{
+    t->cosine = t->cosine2 = NAN;
+}
+
 static rdk_attention_row stats_row(const row_stats *t)
 {
     return (rdk_attention_row){

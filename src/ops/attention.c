@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Attention: y = softmax(c q k^T) v per head, over the keys that a query may see.
+ * Attention: y = softmax(s) v per head, over the keys that a query may see.
  *     q, k: [B, T, H d_k], v: [B, T, H d_v] -> y: [B, T, H d_v]
- *     dv_j = sum_i p_ij dy_i,  ds_ij = p_ij (dy_i.v_j - dy_i.y_i),  dq_i = c sum_j ds_ij k_j,
- *     dk_j = c sum_i ds_ij q_i
+ *     dv_j = sum_i p_ij dy_i,  ds_ij = p_ij (dy_i.v_j - dy_i.y_i)
+ * The product, s_ij = c q_i.k_j:
+ *     dq_i = c sum_j ds_ij k_j,  dk_j = c sum_i ds_ij q_i
+ * Additive (Bahdanau et al. 2015), s_ij = c w.t_ij, t_ij = tanh(q_i + k_j), w: [H, d_k]:
+ *     dq_i = sum_j x_ij,  dk_j = sum_i x_ij,  x_ij = c ds_ij w (1 - t_ij^2),
+ *     dw = c sum_ij ds_ij t_ij
  * Here shapes and lengths are checked, so that a bad one never reaches the kernel; the kernel
  * streams over keys and keeps two numbers a row.
  * Read next: src/kernels/attention.c. */
@@ -16,8 +20,9 @@
 
 typedef struct attention_saved {
     rdk_attention_shape shape;
-    rdk_real *row_max, *row_inv; /* [B, H, T] */
-    rdk_attention_row *rows;     /* the caller's, or NULL */
+    rdk_attention_additive additive; /* shape points here, or nowhere */
+    rdk_real *row_max, *row_inv;     /* [B, H, T] */
+    rdk_attention_row *rows;         /* the caller's, or NULL */
 } attention_saved;
 
 /* For all threads; to be given back by release, so nothing that stays may be made after the
@@ -36,13 +41,21 @@ static rdk_real *scratch(rdk_tape *t, const rdk_attention_shape *s)
 static void attention_backward(rdk_tape *t, const rdk_node *n)
 {
     const attention_saved *s = n->saved;
+    rdk_attention_shape shape = s->shape;
+    rdk_attention_additive additive = s->additive;
     rdk_real *dq = rdk_grad(t, n->in[0]);
     rdk_real *dk = rdk_grad(t, n->in[1]);
     rdk_real *dv = rdk_grad(t, n->in[2]);
+    if (shape.additive) {
+        additive.dw = rdk_grad(t, n->in[3]);
+        shape.additive = &additive;
+    }
     rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
-    rdk_real *work = scratch(t, &s->shape);
-    if (work) {
-        rdk_kernels_get()->attention_backward(&s->shape, n->in[0]->data, n->in[1]->data,
+    rdk_real *work = scratch(t, &shape);
+    if (additive.dw)
+        additive.parts = rdk_tape_alloc(t, shape.batch * shape.heads, shape.d_k * sizeof(double));
+    if (rdk_tape_alive(t)) {
+        rdk_kernels_get()->attention_backward(&shape, n->in[0]->data, n->in[1]->data,
                                               n->in[2]->data, n->out->grad, s->row_max, s->row_inv,
                                               dq, dk, dv, s->rows, work);
     }
@@ -55,14 +68,19 @@ const rdk_op rdk_op_attention = {
     attention_backward,
 };
 
+const rdk_op rdk_op_additive_attention = {
+    "additive_attention",
+    "y = softmax(c w.tanh(q + k)) v, per head, over visible keys",
+    attention_backward,
+};
+
 static bool same_places(const rdk_tensor *x, const rdk_tensor *q)
 {
     return x->n_dims == 3 && x->dim[0] == q->dim[0] && x->dim[1] == q->dim[1];
 }
 
-static bool shapes_fit(rdk_tape *t, rdk_tensor *const in[3], size_t heads)
+static bool shapes_fit(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[3], size_t heads)
 {
-    const rdk_op *op = &rdk_op_attention;
     const rdk_tensor *q = in[0], *k = in[1], *v = in[2];
     if (q->n_dims != 3 || !same_places(k, q) || !same_places(v, q) || k->dim[2] != q->dim[2]) {
         rdk_refuse(t, op, 3, in, "they must be [B, T, H d_k], the same, and [B, T, H d_v]");
@@ -73,6 +91,15 @@ static bool shapes_fit(rdk_tape *t, rdk_tensor *const in[3], size_t heads)
                    v->dim[2]);
     }
     return rdk_tape_alive(t);
+}
+
+static bool weight_fits(rdk_tape *t, rdk_tensor *const in[4], size_t heads)
+{
+    const rdk_tensor *q = in[0], *w = in[3];
+    if (w->n_dims == 2 && w->dim[0] == heads && w->dim[1] == q->dim[2] / heads) return true;
+    rdk_refuse(t, &rdk_op_additive_attention, 4, in, "the last must be [heads, d_k], [%zu, %zu]",
+               heads, q->dim[2] / heads);
+    return false;
 }
 
 static bool values_fit(rdk_tape *t, const rdk_tensor *q, const rdk_attention_args *args)
@@ -135,15 +162,21 @@ static attention_saved *save(rdk_tape *t, const rdk_tensor *q, const rdk_tensor 
     return s;
 }
 
-rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+/* in: q, k, v; w too where it is additive. */
+static rdk_tensor *attend(rdk_tape *t, const rdk_op *op, int n_in, rdk_tensor *const *in,
                           const rdk_attention_args *args)
 {
-    if (!rdk_tape_alive(t) || !q || !k || !v) return NULL;
-    rdk_tensor *in[] = {q, k, v};
-    if (!shapes_fit(t, in, args->n_heads) || !values_fit(t, q, args)) return NULL;
+    rdk_tensor *q = in[0], *k = in[1], *v = in[2];
+    bool additive = op == &rdk_op_additive_attention;
+    if (!shapes_fit(t, op, in, args->n_heads) || !values_fit(t, q, args)) return NULL;
+    if (additive && !weight_fits(t, in, args->n_heads)) return NULL;
     rdk_tensor *y = rdk_tape_tensor(t, v->n_dims, v->dim);
     attention_saved *s = save(t, q, v, args);
     if (!y || !s) return NULL;
+    if (additive) {
+        s->additive.w = in[3]->data;
+        s->shape.additive = &s->additive;
+    }
 
     rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
     rdk_real *work = scratch(t, &s->shape);
@@ -152,5 +185,19 @@ rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor 
                                      s->row_inv, s->rows, work);
     }
     rdk_arena_release(rdk_tape_arena(t), mark);
-    return rdk_tape_record(t, &rdk_op_attention, y, 3, in, s);
+    return rdk_tape_record(t, op, y, n_in, in, s);
+}
+
+rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+                          const rdk_attention_args *args)
+{
+    if (!rdk_tape_alive(t) || !q || !k || !v) return NULL;
+    return attend(t, &rdk_op_attention, 3, (rdk_tensor *[]){q, k, v}, args);
+}
+
+rdk_tensor *rdk_additive_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+                                   rdk_tensor *w, const rdk_attention_args *args)
+{
+    if (!rdk_tape_alive(t) || !q || !k || !v || !w) return NULL;
+    return attend(t, &rdk_op_additive_attention, 4, (rdk_tensor *[]){q, k, v, w}, args);
 }
