@@ -83,7 +83,7 @@ static bool check_choices(const rdk_model_config *c, rdk_status *s)
         {"the architecture", c->arch, RDK_ENCODER}, {"--norm-place", c->norm_place, RDK_POST_NORM},
         {"--norm", c->norm, RDK_RMS_NORM},          {"--positions", c->positions, RDK_NO_POSITIONS},
         {"--mlp", c->mlp, RDK_MLP_GELU_EXACT},      {"--init", c->init, RDK_INIT_T5},
-        {"--qk-norm", c->qk_norm, RDK_QK_RMS},
+        {"--qk-norm", c->qk_norm, RDK_QK_RMS},      {"--attention", c->attention, RDK_ADDITIVE},
     };
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
         if (choices[i].value > choices[i].last)
@@ -133,6 +133,27 @@ static bool check_numbers(const rdk_model_config *c, rdk_status *s)
     return true;
 }
 
+/* What belongs to a product does not belong to a tanh: the policies answer to Var(q.k) = d_k, l2
+ * makes of the product a cosine, and turned pairs make it a function of the distance. */
+static bool check_additive(const rdk_model_config *c, rdk_status *s)
+{
+    if (c->attention != RDK_ADDITIVE) return true;
+    if (rdk_scaling_find(c->scale) && strcmp(c->scale, "none") != 0)
+        return rdk_fail(s, RDK_EVALUE,
+                        "--scale %s answers to the variance of q.k, which grows with d_k: with "
+                        "--attention additive choose none or a number",
+                        c->scale);
+    if (c->qk_norm == RDK_QK_L2)
+        return rdk_fail(s, RDK_EVALUE,
+                        "--qk-norm l2 makes a cosine of q.k: with --attention additive choose "
+                        "off, layer or rms");
+    if (c->positions == RDK_ROPE)
+        return rdk_fail(s, RDK_EVALUE,
+                        "--positions rope turns q and k for their product: with --attention "
+                        "additive choose learned, sinusoidal or none");
+    return true;
+}
+
 static bool check_memory(const rdk_model_config *c, rdk_status *s)
 {
     size_t n_params, size, table = 0, all;
@@ -157,5 +178,5 @@ static bool check_memory(const rdk_model_config *c, rdk_status *s)
 bool rdk_model_config_check(const rdk_model_config *c, rdk_status *s)
 {
     return check_sizes(c, s) && check_choices(c, s) && check_norm_widths(c, s) &&
-           check_numbers(c, s) && check_scale(c, s) && check_memory(c, s);
+           check_numbers(c, s) && check_scale(c, s) && check_additive(c, s) && check_memory(c, s);
 }

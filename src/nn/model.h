@@ -18,6 +18,7 @@ typedef struct rdk_affine {
 typedef struct rdk_layer {
     rdk_affine norm1, q, k, v, o;
     rdk_tensor *q_gain, *k_gain;
+    rdk_tensor *score; /* w of additive attention, [heads, d_k] */
     rdk_affine norm2, in, gate, out;
 } rdk_layer;
 

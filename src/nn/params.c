@@ -10,6 +10,7 @@
  *     layers.i.norm1.gain .bias            [d_model]
  *     layers.i.attention.wq.weight .bias   [heads d_k, d_model]       likewise wk, wv
  *     layers.i.attention.q_gain k_gain     [d_k]; l2: q_gain [heads] alone
+ *     layers.i.attention.score.weight      [heads, d_k]               additive attention
  *     layers.i.attention.wo.weight .bias   [d_model, heads d_k]
  *     layers.i.norm2.gain .bias            [d_model]                  with an MLP
  *     layers.i.mlp.in.weight .bias         [d_ff, d_model]            likewise gate, for swiglu
@@ -142,6 +143,9 @@ static void place_layer(layout *l, rdk_layer *y)
     y->k = place_linear(l, RDK_ROLE_WK, "attention.wk", inner, c->d_model);
     y->v = place_linear(l, RDK_ROLE_WV, "attention.wv", inner, c->d_model);
     place_qk_gains(l, y);
+    y->score = NULL;
+    if (c->attention == RDK_ADDITIVE)
+        y->score = place(l, RDK_ROLE_SCORE, "attention.score.weight", c->heads, c->d_k, 0);
     y->o = place_linear(l, RDK_ROLE_WO, "attention.wo", c->d_model, inner);
     if (c->mlp == RDK_MLP_NONE) return;
     y->norm2 = place_norm(l, "norm2");

@@ -79,22 +79,68 @@ static double changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
     return sum;
 }
 
+/* Likewise of additive scores, query by query. With t = tanh(q + k) and u = tanh of what is added
+ * to q + k, the new tanh is t' = (t + u) / (1 + t u), and without a difference of near numbers
+ *     w'.t' - w.t = sum (w' - w) t' + w u (1 - t t') */
+static double additive_changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
+                               const rdk_real *k_new, const rdk_real *w_new, rdk_real *scratch,
+                               double *pairs)
+{
+    const rdk_kernels *kernels = rdk_kernels_get();
+    size_t real = real_tokens(v, b), d = v->d_k;
+    double sum = 0;
+    for (size_t i = 0; i < real; i++) {
+        size_t n = visible(v, b, i), q = place(v, b, i);
+        rdk_real *t = scratch, *u = t + n * d;
+        for (size_t j = 0; j < n; j++) {
+            size_t k = place(v, b, j);
+            for (size_t e = 0; e < d; e++) {
+                t[j * d + e] = v->q[q + e] + v->k[k + e];
+                u[j * d + e] = (q_new[q + e] - v->q[q + e]) + (k_new[k + e] - v->k[k + e]);
+            }
+        }
+        kernels->map(RDK_MAP_TANH, 2 * n * d, t, t);
+        for (size_t j = 0; j < n; j++, t += d, u += d) {
+            double change = 0;
+            for (size_t e = 0; e < d; e++) {
+                double w = (double)v->w[e], was = (double)t[e], step = (double)u[e];
+                double now = (was + step) / (1 + was * step);
+                change += ((double)w_new[e] - w) * now + w * step * (1 - was * now);
+            }
+            sum += change * change;
+        }
+        *pairs += (double)n;
+    }
+    return sum;
+}
+
 double rdk_head_score_change(const rdk_head_view *v, const rdk_real *q_new, const rdk_real *k_new,
-                             rdk_real *scratch)
+                             const rdk_real *w_new, rdk_real *scratch)
 {
     double sum = 0, pairs = 0;
-    for (size_t b = 0; b < v->batch; b++) sum += changes(v, b, q_new, k_new, scratch, &pairs);
+    for (size_t b = 0; b < v->batch; b++)
+        sum += v->w ? additive_changes(v, b, q_new, k_new, w_new, scratch, &pairs)
+                    : changes(v, b, q_new, k_new, scratch, &pairs);
     return pairs > 0 ? fabs(v->scale) * sqrt(sum / pairs) : NAN;
 }
 
 /* ---- one row --------------------------------------------------------------------------------- */
+
+static double score(const rdk_head_view *v, size_t b, size_t i, size_t j)
+{
+    const rdk_real *q = v->q + place(v, b, i), *k = v->k + place(v, b, j);
+    double sum = 0;
+    if (!v->w) return v->scale * rdk_wide_dot(v->d_k, q, k);
+    for (size_t e = 0; e < v->d_k; e++) sum += (double)v->w[e] * tanh((double)q[e] + (double)k[e]);
+    return v->scale * sum;
+}
 
 size_t rdk_head_weights(const rdk_head_view *v, size_t b, size_t i, double *p)
 {
     size_t n = visible(v, b, i);
     double max = -INFINITY, sum = 0;
     for (size_t j = 0; j < n; j++) {
-        p[j] = v->scale * rdk_wide_dot(v->d_k, v->q + place(v, b, i), v->k + place(v, b, j));
+        p[j] = score(v, b, i, j);
         max = fmax(max, p[j]);
     }
     for (size_t j = 0; j < n; j++) sum += p[j] = exp(p[j] - max);
