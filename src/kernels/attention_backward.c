@@ -137,14 +137,17 @@ static void backward_dots(const backward_head *f, const score_block *at, const r
     }
 }
 
-/* ds to dq, dk and dw, for additive scores; a block of dk is collected in the room of k. */
+/* ds to dq, dk and dw, for additive scores. A block of dk is collected in the room of k, the lanes
+ * of dw in that of q: products alone need them otherwise. */
 static void backward_additive(const backward_head *f, const score_block *at, const rdk_real *ds)
 {
     const size_t d = f->shape->d_k, i_qk = at->i * f->ld_qk;
-    memset(f->k_room, 0, panels_size(at->keys, d) * sizeof *f->k_room);
-    block_additive_backward(at, d, f->w, f->q + i_qk, f->ld_qk, f->k_panels + at->j * d, ds,
-                            f->dq ? f->dq + i_qk : NULL, f->k_room, f->dw);
-    if (f->dk) block_unpack(at->keys, d, f->k_room, f->dk + at->j * f->ld_qk, f->ld_qk);
+    const additive_gradients to = {f->dq ? f->dq + i_qk : NULL, f->k_room, f->q_room};
+    memset(to.dy, 0, panels_size(at->keys, d) * sizeof *to.dy);
+    memset(to.dw, 0, d * LANES * sizeof *to.dw);
+    block_additive_backward(at, d, f->w, f->q + i_qk, f->ld_qk, f->k_panels + at->j * d, ds, &to);
+    if (f->dk) block_unpack(at->keys, d, to.dy, f->dk + at->j * f->ld_qk, f->ld_qk);
+    for (size_t e = 0; e < d && f->dw; e++) f->dw[e] += (double)v_sum(v_load(to.dw + e * LANES));
 }
 
 static void backward_products(const backward_head *f, const score_block *at)

@@ -60,26 +60,31 @@ static void attention_scores(const rdk_attention_shape *s, const score_block *at
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
-/* g[r][j]: gradients at w . tanh(x[r] + y[j]). dx: rows as x, +=, or NULL; dy: panels as y, +=;
- * dw: [d], += in double, or NULL. */
+/* What a block gives besides: dx: rows as x, +=, or NULL; dy: panels as y, +=; dw: a vector for
+ * each element, whose lanes are still to be summed, +=. */
+typedef struct additive_gradients {
+    rdk_real *dx, *dy, *dw;
+} additive_gradients;
+
+/* g[r][j]: gradients at w . tanh(x[r] + y[j]). */
 static void block_additive_backward(const score_block *at, size_t d, const rdk_real *w,
                                     const rdk_real *x, size_t ldx, const rdk_real *panels,
-                                    const rdk_real *g, rdk_real *dx, rdk_real *dy, double *dw)
+                                    const rdk_real *g, const additive_gradients *to)
 {
     for (size_t r = 0; r < at->rows; r++, x += ldx, g += BLOCK) {
         const size_t n = block_visible(at, r);
         for (size_t e = 0; e < d; e++) {
-            vreal of_x = v_set(0), of_w = v_set(0);
+            vreal of_x = v_set(0), of_w = v_load(to->dw + e * LANES);
             for (size_t j = 0; j < n; j += LANES) {
                 size_t k = panel_at(d, j, e);
                 vreal t = v_tanh(v_set(x[e]) + v_load(panels + k)), score = v_load(g + j);
                 vreal slope = v_visible(score * w[e] * ((1 - t) * (1 + t)), j, n, 0);
                 of_x += slope;
                 of_w += v_visible(score * t, j, n, 0);
-                v_store(dy + k, v_load(dy + k) + slope);
+                v_store(to->dy + k, v_load(to->dy + k) + slope);
             }
-            if (dx) dx[r * ldx + e] += v_sum(of_x);
-            if (dw) dw[e] += (double)v_sum(of_w);
+            v_store(to->dw + e * LANES, of_w);
+            if (to->dx) to->dx[r * ldx + e] += v_sum(of_x);
         }
     }
 }
