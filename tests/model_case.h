@@ -131,6 +131,20 @@ static void bert_like(rdk_model_config *c)
     c->qk_norm = RDK_QK_L2;
 }
 
+static void additive(rdk_model_config *c)
+{
+    c->attention = RDK_ADDITIVE;
+    strcpy(c->scale, "none");
+}
+static void additive_normed(rdk_model_config *c)
+{
+    c->attention = RDK_ADDITIVE;
+    strcpy(c->scale, "1.7");
+    c->qk_norm = RDK_QK_RMS;
+    c->bias = true;
+    c->init = RDK_INIT_T5;
+}
+
 static const struct variant {
     const char *name;
     void (*apply)(rdk_model_config *c);
@@ -158,6 +172,8 @@ static const struct variant {
     {"3 heads of 5", narrow_heads},
     {"rms, rope, swiglu, tied", llama_like},
     {"encoder, post, bias, l2", bert_like},
+    {"additive", additive},
+    {"additive, c 1.7, rms, bias, t5", additive_normed},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], QK_NORMS = 4 };
 
@@ -232,11 +248,12 @@ static inline double norm_of(const rdk_real *x, size_t n)
     return sqrt(sum);
 }
 
-/* Without QK-norm and RoPE a key bias shifts all scores of a row alike: its gradient is 0. */
+/* Of products, without QK-norm and RoPE: a key bias shifts all scores of a row alike: its gradient
+ * is 0. */
 static inline bool gradient_is_zero(const rdk_model_config *c, const rdk_param *p)
 {
     return strstr(p->name, "attention.wk.bias") && c->qk_norm == RDK_QK_OFF &&
-           c->positions != RDK_ROPE;
+           c->positions != RDK_ROPE && c->attention == RDK_DOT;
 }
 
 #endif

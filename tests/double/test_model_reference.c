@@ -83,12 +83,15 @@ static double multiplier(const rdk_model_config *c)
     if (strcmp(c->scale, "dk") == 0) return 1 / (double)c->d_k;
     if (strcmp(c->scale, "dmodel") == 0) return 1 / sqrt((double)D_MODEL);
     if (strcmp(c->scale, "none") == 0 || strcmp(c->scale, "t5") == 0) return 1;
+    double number;
+    if (rdk_parse_double(c->scale, &number)) return number;
     /* another: its c is pinned by hand in tests/unit/test_scaling.c */
     return rdk_scaling_find(c->scale)->multiplier(c->d_k, D_MODEL);
 }
 
-/* One head of one sequence of n real tokens: o[i] = sum_j softmax_j(c q_i.k_j) v_j, visible j. */
-static void attend(const rdk_model_config *c, size_t n, double q[][MOST_INNER],
+/* One head of one sequence of n real tokens: o[i] = sum_j softmax_j(c q_i.k_j) v_j, visible j; w:
+ * of additive attention, from column `from` on, or NULL. */
+static void attend(const rdk_model_config *c, size_t n, const double *w, double q[][MOST_INNER],
                    double k[][MOST_INNER], double v[][MOST_INNER], double o[][MOST_INNER],
                    size_t from)
 {
@@ -97,7 +100,8 @@ static void attend(const rdk_model_config *c, size_t n, double q[][MOST_INNER],
         double p[LEN], most = -INFINITY, sum = 0;
         for (size_t j = 0; j < visible; j++) {
             p[j] = 0;
-            for (size_t e = from; e < from + c->d_k; e++) p[j] += q[i][e] * k[j][e];
+            for (size_t e = from; e < from + c->d_k; e++)
+                p[j] += w ? w[e] * tanh(q[i][e] + k[j][e]) : q[i][e] * k[j][e];
             p[j] *= multiplier(c);
             most = fmax(most, p[j]);
         }
@@ -125,7 +129,8 @@ static void attention(rdk_model *m, int layer, size_t n, double x[LEN][D_MODEL],
             turn(c, t, k[t] + h * c->d_k);
         }
     }
-    for (size_t h = 0; h < c->heads; h++) attend(c, n, q, k, v, o, h * c->d_k);
+    const double *w = param(m, layer, "attention.score.weight");
+    for (size_t h = 0; h < c->heads; h++) attend(c, n, w, q, k, v, o, h * c->d_k);
     for (size_t t = 0; t < LEN; t++) affine(m, layer, "attention.wo", D_MODEL, inner, o[t], y[t]);
 }
 

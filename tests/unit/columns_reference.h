@@ -54,6 +54,7 @@ static inline char *next_field(char **line)
 typedef struct layer_case {
     const rdk_trainer *r;
     rdk_real *q, *k, *v, *dout, *q_raw, *k_raw;
+    rdk_real *w; /* of additive scores, or NULL */
 } layer_case;
 
 static inline rdk_real *copy_of(const rdk_real *x, size_t n)
@@ -65,8 +66,8 @@ static inline rdk_real *copy_of(const rdk_real *x, size_t n)
 
 static inline void free_case(layer_case *c)
 {
-    rdk_real *all[] = {c->q, c->k, c->v, c->dout, c->q_raw, c->k_raw};
-    for (int i = 0; i < 6; i++) rdk_free(all[i]);
+    rdk_real *all[] = {c->q, c->k, c->v, c->dout, c->q_raw, c->k_raw, c->w};
+    for (int i = 0; i < 7; i++) rdk_free(all[i]);
 }
 
 static inline double dot(size_t n, const rdk_real *x, const rdk_real *y)
@@ -74,6 +75,24 @@ static inline double dot(size_t n, const rdk_real *x, const rdk_real *y)
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += (double)x[i] * (double)y[i];
     return sum;
+}
+
+/* w of a head among all weights of the model, or NULL. */
+static inline const rdk_real *weight_in(const rdk_trainer *r, const rdk_real *weights, size_t layer,
+                                        size_t h)
+{
+    const rdk_param *p = rdk_model_role(r->model, RDK_ROLE_SCORE, (int)layer);
+    return p ? weights + p->offset + h * r->config.model.d_k : NULL;
+}
+
+/* q.k, or w.tanh(q + k) */
+static inline double score(const rdk_trainer *r, const rdk_real *w, const rdk_real *q,
+                           const rdk_real *k)
+{
+    size_t d = r->config.model.d_k;
+    double sum = 0;
+    for (size_t e = 0; w && e < d; e++) sum += (double)w[e] * tanh((double)q[e] + (double)k[e]);
+    return w ? sum : dot(d, q, k);
 }
 
 static inline size_t place(const rdk_trainer *r, size_t b, size_t t, size_t h)
@@ -168,6 +187,7 @@ static inline void add_row(head_sums *a, const layer_case *c, size_t b, size_t i
     for (size_t j = 0; j < n; j++) {
         const rdk_real *k = c->k + place(c->r, b, j, h);
         double x = dot(d, q, k), cosine = x / sqrt(dot(d, q, q) * dot(d, k, k));
+        if (c->w) x = score(c->r, c->w + h * d, q, k);
         s[j] = rdk_model_score_scale(c->r->model) * x;
         max = fmax(max, s[j]);
         a->cosine += cosine, a->cosine2 += cosine * cosine, a->cosine_size += fabs(cosine);
@@ -218,7 +238,8 @@ static inline void expect_theory(wants *w, const rdk_trainer *r)
     const rdk_model_config *m = &r->config.model;
     double d = (double)m->d_k, c = rdk_model_score_scale(r->model), sigma2 = c * c * d, sum = 0;
     if (m->qk_norm == RDK_QK_LAYER) sigma2 *= pow(2, 4) * d / (d - 1);
-    if (m->qk_norm == RDK_QK_L2) sigma2 = c * c; /* g = sqrt(d_k) */
+    if (m->qk_norm == RDK_QK_L2) sigma2 = c * c;                       /* g = sqrt(d_k) */
+    if (m->attention == RDK_ADDITIVE) sigma2 = c * c * 0.283968411113; /* d_k w^2 = 1 */
     size_t len = r->batch.len;
     for (size_t n = 2; n <= len; n++) sum += (1 - 1 / (double)n) / (double)(len - 1);
     if (m->arch == RDK_ENCODER) sum = 1 - 1 / (double)len;

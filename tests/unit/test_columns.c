@@ -28,6 +28,14 @@ static const struct setting {
     {"none, d_k 256", false, {{"scale", "none"}, {"d-k", "256"}, {"heads", "1"}}},
     {"1e6, padded", true, {{"scale", "1e6"}}},
     {"one token", false, {{"seq-len", "1"}}},
+    {"additive", false, {{"attention", "additive"}}},
+    {"additive, c 20, rms, encoder, padded",
+     true,
+     {{"attention", "additive"},
+      {"scale", "20"},
+      {"qk-norm", "rms"},
+      {"arch", "encoder"},
+      {"task", "copy"}}},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -119,6 +127,7 @@ static const char *line_after(const char *line)
 /* score_change: of the watched sequences, from both passes of the test's own. */
 typedef struct passes {
     rdk_real *q[2][MOST_LAYERS], *k[2][MOST_LAYERS];
+    const rdk_real *w[2]; /* all weights of the model then */
 } passes;
 
 static double change_of(const rdk_trainer *r, const passes *w, size_t layer, size_t h)
@@ -130,8 +139,9 @@ static double change_of(const rdk_trainer *r, const passes *w, size_t layer, siz
             for (size_t j = 0; j < visible(r, (size_t)b->length[x], i); j++) {
                 double s[2];
                 for (int pass = 0; pass < 2; pass++)
-                    s[pass] = dot(r->config.model.d_k, w->q[pass][layer] + place(r, x, i, h),
-                                  w->k[pass][layer] + place(r, x, j, h));
+                    s[pass] = score(r, weight_in(r, w->w[pass], layer, h),
+                                    w->q[pass][layer] + place(r, x, i, h),
+                                    w->k[pass][layer] + place(r, x, j, h));
                 sum += pow(rdk_model_score_scale(r->model) * (s[1] - s[0]), 2);
                 pairs += 1;
             }
@@ -181,8 +191,9 @@ static void expect_head(wants *w, const layer_case *c, size_t layer, size_t h, d
     expect_of_one(w, "jacobian_frob_median", quantile(a->frobs, (size_t)a->rows, 50), a->abs_max);
     expect(w, "q_rms", rms(r, c->q_raw, h), 0);
     expect(w, "k_rms", rms(r, c->k_raw, h), 0);
-    expect(w, "q_k_cosine", a->cosine / a->pairs, a->cosine_size / a->pairs);
-    expect(w, "q_k_cosine_rms", sqrt(a->cosine2 / a->pairs), 0);
+    bool product = r->config.model.attention == RDK_DOT;
+    expect(w, "q_k_cosine", product ? a->cosine / a->pairs : NAN, a->cosine_size / a->pairs);
+    expect(w, "q_k_cosine_rms", product ? sqrt(a->cosine2 / a->pairs) : NAN, 0);
     expect(w, "score_change", change, 0);
     expect_gradient(w, a);
     expect_theory(w, r);
@@ -227,7 +238,7 @@ static void take_cases(rdk_trainer *r, layer_case *c)
     const rdk_model_probe *probe = rdk_measure_probe(r->measure, 0);
     for (size_t i = 0; i < rdk_tape_length(r->tape); i++) {
         const rdk_node *n = rdk_tape_node(r->tape, i);
-        if (strcmp(n->op->name, "attention") != 0) continue;
+        if (!strstr(n->op->name, "attention")) continue;
         size_t size = rdk_size(n->out);
         c[layer] = (layer_case){r,
                                 copy_of(n->in[0]->data, size),
@@ -235,7 +246,8 @@ static void take_cases(rdk_trainer *r, layer_case *c)
                                 copy_of(n->in[2]->data, size),
                                 copy_of(n->out->grad, size),
                                 copy_of(probe->q[layer]->data, size),
-                                copy_of(probe->k[layer]->data, size)};
+                                copy_of(probe->k[layer]->data, size),
+                                n->n_in == 4 ? copy_of(n->in[3]->data, rdk_size(n->in[3])) : NULL};
         layer++;
     }
     ck_assert_uint_eq(layer, r->config.model.layers);
@@ -366,6 +378,7 @@ START_TEST(every_column)
     ck_assert(rdk_logs_train_row(r, &report));
     rdk_logs_keep_norms(r);
     own_pass(r, &w, 0);
+    w.w[0] = before, w.w[1] = rdk_model_values(r->model);
     ck_assert(rdk_watch_before(r));
     rdk_step_update(r, &report);
     own_pass(r, &w, 1);
