@@ -26,6 +26,7 @@ typedef struct rdk_config {
     size_t eval_size; /* sequences of an evaluation; 0: the whole split (text) or 1024 */
     uint64_t stop_at; /* save and stop when this many updates are done; 0: no */
     int threads;      /* 0: what the machine has */
+    bool tensorboard; /* events for TensorBoard beside the logs */
     bool force, quiet, profile;
     char data[RDK_PATH_TEXT], out[RDK_PATH_TEXT], resume[RDK_PATH_TEXT];
 } rdk_config;

@@ -199,6 +199,8 @@ static const rdk_option options[] = {
      .auto_rule = "1024; text: all", .value_name = "N", .help = "sequences of an evaluation"},
     {"save-every", running, RDK_OPT_UINT, RDK_OPT_RECORDS, FIELD(save_every), "0", 0, 1e12,
      .value_name = "N", .help = "updates between checkpoints; 0: at the end only"},
+    {"tensorboard", running, RDK_OPT_BOOL, RDK_OPT_RECORDS, FIELD(tensorboard), "off",
+     .help = "write events for TensorBoard beside the logs"},
     {"force", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(force), "off",
      .help = "replace the run that stands in --out", .need = &out_needed},
     {"quiet", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(quiet), "off",

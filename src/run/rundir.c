@@ -13,19 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tensorboard.h"
+
 enum { MOST_SUFFIXES = 10000 };
 
-static const char *const RUN_FILES[] = {"config.ini",
-                                        "run.json",
-                                        "metrics.csv",
-                                        "attention.csv",
-                                        "gradients.csv",
-                                        "timing.csv",
-                                        "maps.csv",
-                                        "example.csv",
-                                        "last.safetensors",
-                                        "best.safetensors",
-                                        "best-before-end.safetensors"};
+static const char *const RUN_FILES[] = {
+    "config.ini",    "run.json",         "metrics.csv",      "attention.csv",
+    "gradients.csv", "timing.csv",       "maps.csv",         RDK_EVENTS_FILE,
+    "example.csv",   "last.safetensors", "best.safetensors", "best-before-end.safetensors"};
 
 char *rdk_rundir_file(const rdk_rundir *d, const char *name, char buf[RDK_PATH_TEXT + 64])
 {
