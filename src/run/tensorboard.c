@@ -70,7 +70,7 @@ static size_t largest_weights(const rdk_measure *m, size_t layer, size_t head, d
     }
     for (size_t i = 0; i < rows; i++) {
         const rdk_attention_row *row = rdk_measure_row(m, layer, head, i);
-        if ((size_t)row->n >= (longest >= many ? many : 2)) x[n++] = 1 / (1 + (double)row->rest);
+        if ((size_t)row->n >= (longest >= many ? many : 2)) x[n++] = rdk_row_measure(row).p_max;
     }
     return n;
 }
