@@ -179,6 +179,28 @@ static void bert_like(rdk_model_config *c)
     c->qk_norm = RDK_QK_L2;
 }
 
+static void additive(rdk_model_config *c)
+{
+    c->attention = RDK_ADDITIVE;
+    strcpy(c->scale, "none");
+}
+static void additive_normed(rdk_model_config *c)
+{
+    c->attention = RDK_ADDITIVE;
+    strcpy(c->scale, "1.7");
+    c->qk_norm = RDK_QK_RMS;
+    c->bias = true;
+    c->init = RDK_INIT_T5;
+}
+
+static void additive_policies(rdk_model_config *c)
+{
+    additive(c);
+    c->length = RDK_LENGTH_SSMAX;
+    c->softcap = 2;
+    c->sink = RDK_SINK_LEARNED;
+}
+
 static const struct variant {
     const char *name;
     void (*apply)(rdk_model_config *c);
@@ -215,6 +237,9 @@ static const struct variant {
     {"all at once", all_at_once},
     {"rms, rope, swiglu, tied", llama_like},
     {"encoder, post, bias, l2", bert_like},
+    {"additive", additive},
+    {"additive, c 1.7, rms, bias, t5", additive_normed},
+    {"additive, capped, ssmax, sink", additive_policies},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], QK_NORMS = 4 };
 
@@ -289,11 +314,13 @@ static inline double norm_of(const rdk_real *x, size_t n)
     return sqrt(sum);
 }
 
-/* Without QK-norm and RoPE a key bias shifts all scores of a row alike: its gradient is 0. */
+/* Of products, without QK-norm and RoPE: a key bias shifts all scores of a row alike: its gradient
+ * is 0. */
 static inline bool gradient_is_zero(const rdk_model_config *c, const rdk_param *p)
 {
     return strstr(p->name, "attention.wk.bias") && c->qk_norm == RDK_QK_OFF &&
-           c->positions != RDK_ROPE && c->softcap == 0 && c->sink == RDK_SINK_OFF;
+           c->positions != RDK_ROPE && c->softcap == 0 && c->sink == RDK_SINK_OFF &&
+           c->attention == RDK_DOT;
 }
 
 /* What such a configuration adds does nothing yet at the start: there are parameters for it. */

@@ -12,6 +12,10 @@
 /* ---- choices --------------------------------------------------------------------------------- */
 
 typedef enum { RDK_DECODER, RDK_ENCODER } rdk_arch; /* causal, bidirectional */
+/* the score: c q.k, or additive (Bahdanau et al. 2015, A.1.2): c w.tanh(q + k), w: d_k a head.
+ * There W_a and U_a map states to a hidden layer whose width is free; here W_Q and W_K are these
+ * maps and the width is d_k, so both kinds have the same projections and differ in w alone */
+typedef enum { RDK_DOT, RDK_ADDITIVE } rdk_score_kind;
 typedef enum { RDK_PRE_NORM, RDK_POST_NORM } rdk_norm_place;
 typedef enum { RDK_LAYER_NORM, RDK_RMS_NORM } rdk_norm_kind;
 typedef enum { RDK_LEARNED, RDK_SINUSOIDAL, RDK_ROPE, RDK_NO_POSITIONS } rdk_positions;
@@ -27,8 +31,8 @@ typedef enum {
  * tied), projections back into the residual stream divided by sqrt(2 layers): the only one of the
  * three for which Var(q.k) = d_k at the start.
  * gpt2: all N(0, 0.02^2), those projections divided by sqrt(2 layers) (Radford et al. 2019).
- * t5: W_Q ~ N(0, 1/(d_model d_k)), W_K, W_V, MLP in, head ~ N(0, 1/d_model), projections back
- * ~ N(0, 1/fan_in), embeddings as for unit. */
+ * t5: W_Q ~ N(0, 1/(d_model d_k)) (additive attention: as W_K), W_K, W_V, MLP in, head ~ N(0,
+ * 1/d_model), projections back ~ N(0, 1/fan_in), embeddings as for unit. */
 typedef enum { RDK_INIT_UNIT, RDK_INIT_GPT2, RDK_INIT_T5 } rdk_init;
 /* what is done to q and k of each head before the product; auto: as the scaling policy has it
  * (only before rdk_config_resolve, never in a model) */
@@ -67,7 +71,8 @@ enum { RDK_NAME_TEXT = 64, RDK_LAYERS_TEXT = 256 };
 
 typedef struct rdk_model_config {
     rdk_arch arch;
-    size_t vocab, max_len;                    /* V, and the longest T */
+    rdk_score_kind attention; /* additive: scale "none" or a number, no l2, no rope */
+    size_t vocab, max_len;    /* V, and the longest T */
     size_t layers, heads, d_model, d_k, d_ff; /* d_v = d_k; all >= 1 */
     char scale[RDK_NAME_TEXT];                /* a policy's name, or c itself: 1e-6 to 1e6 */
     /* "0:none/3:dk": these layers are as that scale alone has them, its QK-norm too. Empty: none */
@@ -103,6 +108,7 @@ typedef enum rdk_role {
     RDK_ROLE_WK,
     RDK_ROLE_WV,
     RDK_ROLE_WO,
+    RDK_ROLE_SCORE, /* w of additive attention */
     RDK_ROLE_MLP_IN,
     RDK_ROLE_MLP_GATE,
     RDK_ROLE_MLP_OUT,
@@ -135,7 +141,8 @@ typedef struct rdk_model rdk_model;
  * names the layer. The other functions are about c->scale: hand them this for a layer of its own.
  */
 rdk_model_config rdk_config_of_layer(const rdk_model_config *c, size_t layer);
-/* c that multiplies q.k: the policy's, or the number that scale is; NAN where it is neither. */
+/* c that multiplies q.k, or w.tanh(q + k): the policy's, or the number that scale is; NAN where it
+ * is neither. */
 double rdk_config_score_scale(const rdk_model_config *c);
 /* The gain at which QK-norm starts (1 where there is none). */
 double rdk_config_qk_gain(const rdk_model_config *c);
@@ -172,7 +179,7 @@ void rdk_model_gather_grads(rdk_model *m, size_t n, rdk_model *const *replica);
 /* With sigma_reparam, after each update of the weights: one step of the power iterations that
  * follow sigma(W). Else nothing. */
 void rdk_model_power_step(rdk_model *m);
-/* The factor c that multiplies q.k in this model, and in one layer of it. */
+/* The factor c that multiplies q.k, or w.tanh(q + k), in this model, and in one layer of it. */
 double rdk_model_score_scale(const rdk_model *m);
 double rdk_model_layer_scale(const rdk_model *m, size_t layer);
 /* The learned factor on the scores of a head as it stands (1 where there is none), and the score of

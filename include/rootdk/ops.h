@@ -90,7 +90,7 @@ rdk_tensor *rdk_rope(rdk_tape *t, rdk_tensor *x, double base);
 /* How queries look at keys. */
 typedef struct rdk_attention_args {
     size_t n_heads;          /* H; divides the last dimension of q, k and v */
-    double scale;            /* c: score s = c q.k */
+    double scale;            /* c: score s = c q.k, or c w.tanh(q + k) */
     bool causal;             /* query i sees keys 0..i, else all */
     const int32_t *lengths;  /* [B] real tokens a sequence (the rest is padding), or NULL: all.
                               * Copied onto the tape. 0 <= length <= T */
@@ -113,6 +113,11 @@ typedef struct rdk_attention_args {
  * A row that sees no key (padding) gives 0 and passes no gradient. */
 rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
                           const rdk_attention_args *args);
+/* The same with additive scores, s_ij = c w.tanh(q_i + k_j) (Bahdanau et al. 2015), w: [H, d_k].
+ * As streaming, as exact in its masks, with the same statistics but for the cosines of q and k,
+ * which are NAN: no product is formed. */
+rdk_tensor *rdk_additive_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+                                   rdk_tensor *w, const rdk_attention_args *args);
 
 /* ---- loss ------------------------------------------------------------------------------------ */
 

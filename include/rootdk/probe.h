@@ -42,7 +42,8 @@ typedef struct rdk_head_figures {
     double jacobian_trace, jacobian_frob; /* mean; sqrt of mean square */
     double jacobian_trace_median, jacobian_frob_median;
     double theta;                      /* mean */
-    double q_k_cosine, q_k_cosine_rms; /* over visible pairs, of q and k as they are multiplied */
+    double q_k_cosine, q_k_cosine_rms; /* over visible pairs, of q and k as they are multiplied;
+                                        * NAN where they are not (additive attention) */
     /* of ||ds|| over rows with n >= 2 that a gradient reached (rdk_attention_row.reached);
      * quantiles by nearest rank; root mean square; share of the largest 5 % (rounded up) in the sum
      * of squares, NAN where that sum is 0. NAN before a backward */
@@ -67,6 +68,7 @@ typedef struct rdk_head_view {
     size_t batch, len, heads, d_k; /* B, T, H */
     size_t head;                   /* this one */
     double scale;                  /* c */
+    const rdk_real *w;             /* [d_k] of additive attention, or NULL: s = c q.k */
     bool causal;
     const int32_t *lengths; /* [B] or NULL */
     /* as in rdk_attention_args, 0 and NULL: off. gain_new: after the change, NULL: as before */
@@ -74,9 +76,10 @@ typedef struct rdk_head_view {
     double length_base, softcap;
 } rdk_head_view;
 /* Root mean square over all visible pairs of how far the scores move when q and k become q_new and
- * k_new (same shape), and gain gain_new. NAN where no pair is visible. */
+ * k_new (same shape), gain gain_new, and w w_new where the scores are additive. NAN where no pair
+ * is visible. */
 double rdk_head_score_change(const rdk_head_view *v, const rdk_real *q_new, const rdk_real *k_new,
-                             rdk_real *scratch);
+                             const rdk_real *w_new, rdk_real *scratch);
 /* The elements of that scratch. */
 size_t rdk_head_change_scratch(size_t len, size_t d_k);
 /* p of query i of sequence b over its n visible keys 0 .. n - 1, into p [T]; returns n. With a sink
@@ -88,9 +91,15 @@ size_t rdk_head_weights(const rdk_head_view *v, size_t b, size_t i, double *p);
 /* What a model should show at initialisation if the inputs of attention are iid with unit RMS:
  * scores are N(0, sigma2) with sigma2 = c^2 d_k (d_model w_q^2)(d_model w_k^2), or by QK-norm
  * c^2 g^4 d_k (rms: gains g on q and k), that times d_k / (d_k - 1) (layer: centred vectors lie in
- * one dimension less), c^2 g^2 / d_k (l2: one gain g).
- * c->qk_norm as resolved. */
+ * one dimension less), c^2 g^2 / d_k (l2: one gain g). Additive attention: sigma2 = c^2 d_k w^2 V,
+ * w the std of its weight, V = rdk_additive_variance of the deviations of q and k (g after a norm:
+ * so exact as a normalised element is normal, that is to 1/d_k); given q and w a score is a sum of
+ * d_k bounded terms, and normal as d_k grows. c->qk_norm as resolved. */
 double rdk_theory_score_variance(const rdk_model_config *c);
+/* E_q Var_k tanh(q + k) for q ~ N(0, q_std^2), k ~ N(0, k_std^2): what an element adds to the
+ * variance of a row of additive scores, where q is the same for all. By quadrature, 1e-9 up to
+ * deviations of 8; 0.283968411 at 1 and 1. */
+double rdk_additive_variance(double q_std, double k_std);
 
 /* Averages over the rows of one sequence. */
 typedef struct rdk_theory {

@@ -27,6 +27,7 @@ typedef struct rdk_config {
     size_t eval_size; /* sequences of an evaluation; 0: the whole split (text) or 1024 */
     uint64_t stop_at; /* save and stop when this many updates are done; 0: no */
     int threads;      /* 0: what the machine has */
+    bool tensorboard; /* events for TensorBoard beside the logs */
     bool force, quiet, profile;
     char data[RDK_PATH_TEXT], out[RDK_PATH_TEXT], resume[RDK_PATH_TEXT];
 } rdk_config;
@@ -65,7 +66,7 @@ typedef struct rdk_option {
     double low, high;           /* range of a number, both included */
     const char *const *choices; /* NULL-terminated, in the order of the enum */
     const char *auto_rule;      /* where "auto" may be given: what it means. Kept as 0, where the
-                                 * range begins there as RDK_BY_RULE; a choice as -1 */
+                                 * range begins there as RDK_BY_RULE; a choice as -1; a name as "" */
     const rdk_need *need;       /* where the option does something; NULL: everywhere */
     const char *value_name;     /* "N", "PATH", ... for help */
     const char *help;           /* one line */
@@ -112,15 +113,15 @@ void rdk_config_init(rdk_config *c); /* all defaults */
 bool rdk_config_read(rdk_config *c, const char *text, const char *name, bool *given, rdk_status *s);
 /* The same from a file, which must be a text. */
 bool rdk_config_load(rdk_config *c, const char *path, bool *given, rdk_status *s);
-/* Fills in what is left to rule (0 and "auto"): heads, d_model, d_k, d_ff, qk-norm and its gain,
- * seq-len, vocab, eval-size, eval-every, warmup (at most steps), model.vocab and max_len; checks
- * what involves several options, and that the run's size fits the machine. Doing it twice changes
- * nothing. threads stays 0 where it is left to rule. task: as opened. */
+/* Fills in what is left to rule (0 and "auto"): scale, heads, d_model, d_k, d_ff, qk-norm and its
+ * gain, seq-len, vocab, eval-size, eval-every, warmup (at most steps), model.vocab and max_len;
+ * checks what involves several options, and that the run's size fits the machine. Doing it twice
+ * changes nothing. threads stays 0 where it is left to rule. task: as opened. */
 bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s);
-/* Leaves to rule again what is as the rule would have it (qk-norm and its gain, d-k, d-ff, seq-len,
- * vocab, eval-size, eval-every), so that an option laid over a resolved file carries its followers
- * with it: --config of a sqrt run with --scale qknorm is QK-norm. Resolving afterwards gives the
- * same values back. The vocabulary of a text always follows the text. */
+/* Leaves to rule again what is as the rule would have it (scale, qk-norm and its gain, d-k, d-ff,
+ * seq-len, vocab, eval-size, eval-every), so that an option laid over a resolved file carries its
+ * followers with it: --config of a sqrt run with --scale qknorm is QK-norm. Resolving afterwards
+ * gives the same values back. The vocabulary of a text always follows the text. */
 void rdk_config_unresolve(rdk_config *c);
 /* The options of these scopes as config.ini text. */
 void rdk_config_write(const rdk_config *c, rdk_option_scope last_scope, rdk_text *out);

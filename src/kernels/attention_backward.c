@@ -5,17 +5,18 @@
  *     ds_j = p_j (u_j - D)    D = sum_j p_j u_j
  *     dq_i += c sum_j ds_ij k_j    dk_j += c sum_i ds_ij q_i    dv_j += sum_i p_ij dO_i
  *
- * D equals dO . o, but is not taken from there: in a saturated row p is 1 at the largest score, u -
- * D a small difference of large numbers there, and the rounding of o would be all that is left of
- * it. Counting u from its value at the largest score makes that difference exact: a row's gradient
- * is right relative to itself, however small, and 0 where there is one key. A sink is one more
- * element, with u = 0, and may be the largest. Where scores are more than c q.k, ds goes through
- * attention_policy.h before it meets k and q. Invariants: those of
- * attention_block.h; each (b, h) is computed by one thread, queries in order, so that dk and dv
- * have one writer. Rows of padding are not read.
+ * (products; for additive scores see attention_scores.h). D equals dO . o, but is not taken from
+ * there: in a saturated row p is 1 at the largest score, u - D a small difference of large numbers
+ * there, and the rounding of o would be all that is left of it. Counting u from its value at the
+ * largest score makes that difference exact: a row's gradient is right relative to itself, however
+ * small, and 0 where there is one key. A sink is one more element, with u = 0, and may be the
+ * largest. Where a policy stands between score and softmax, ds goes through attention_policy.h
+ * before it meets k and q.
+ * Invariants: those of attention_block.h; each (b, h) is computed by one thread, queries in order,
+ * so that dk and dv have one writer. Rows of padding are not read.
  * Read next: attention_stats.h. */
-#include "attention_block.h"
 #include "attention_policy.h"
+#include "attention_scores.h"
 #include "attention_stats.h"
 #include "base/parallel.h"
 
@@ -23,7 +24,9 @@
 typedef struct backward_head {
     const rdk_attention_shape *shape;
     const rdk_real *q, *k, *v, *dout;
+    const rdk_real *w;      /* of additive scores, or NULL */
     rdk_real *dq, *dk, *dv; /* each may be NULL */
+    double *dw;             /* of this (b, h), or NULL */
     size_t ld_qk, ld_v;
     size_t index, len;
     score_policy policy;
@@ -143,8 +146,8 @@ static void backward_scores(const backward_head *f, const score_block *at)
 {
     const rdk_attention_shape *s = f->shape;
     rdk_real *scores = strip_row(f->weights, at->j, 0);
-    block_dots(at, s->d_k, f->q + at->i * f->ld_qk, f->ld_qk, f->k_panels + at->j * s->d_k, scores);
-    attention_scale(s, at->rows, at->keys, scores);
+    attention_scores(s, at, f->w, f->q + at->i * f->ld_qk, f->ld_qk, f->k_panels + at->j * s->d_k,
+                     scores);
     if (f->rows || f->policy.special)
         memcpy(strip_row(f->scores, at->j, 0), scores, scores_size() * sizeof *scores);
     for (size_t r = 0; f->policy.shapes && r < at->rows; r++)
@@ -154,14 +157,12 @@ static void backward_scores(const backward_head *f, const score_block *at)
                strip_row(f->gradients, at->j, 0));
 }
 
-static void backward_products(const backward_head *f, const score_block *at)
+/* ds to dq and dk, for scores that are products. */
+static void backward_dots(const backward_head *f, const score_block *at, const rdk_real *ds)
 {
     const rdk_attention_shape *s = f->shape;
-    const rdk_real *w = strip_row(f->weights, at->j, 0);
-    rdk_real *ds = strip_row(f->gradients, at->j, 0);
     const size_t i_qk = at->i * f->ld_qk, j_qk = at->j * f->ld_qk;
-    size_t ld_q = f->ld_qk, ld_k = f->ld_qk, ld_dout = f->ld_v;
-    attention_scale(s, at->rows, at->keys, ds);
+    size_t ld_q = f->ld_qk, ld_k = f->ld_qk;
     if (f->dq) {
         const rdk_real *k = block_whole_rows(at->keys, s->d_k, f->k + j_qk, &ld_k, f->k_room);
         block_product(at, s->d_k, ds, k, ld_k, f->dq + i_qk, f->ld_qk, true);
@@ -169,6 +170,33 @@ static void backward_products(const backward_head *f, const score_block *at)
     if (f->dk) {
         const rdk_real *q = block_whole_rows(at->rows, s->d_k, f->q + i_qk, &ld_q, f->q_room);
         block_product_transposed(at, s->d_k, ds, q, ld_q, f->dk + j_qk, f->ld_qk);
+    }
+}
+
+/* ds to dq, dk and dw, for additive scores. A block of dk is collected in the room of k, the lanes
+ * of dw in that of q: products alone need them otherwise. */
+static void backward_additive(const backward_head *f, const score_block *at, const rdk_real *ds)
+{
+    const size_t d = f->shape->d_k, i_qk = at->i * f->ld_qk;
+    const additive_gradients to = {f->dq ? f->dq + i_qk : NULL, f->k_room, f->q_room};
+    memset(to.dy, 0, panels_size(at->keys, d) * sizeof *to.dy);
+    memset(to.dw, 0, d * LANES * sizeof *to.dw);
+    block_additive_backward(at, d, f->w, f->q + i_qk, f->ld_qk, f->k_panels + at->j * d, ds, &to);
+    if (f->dk) block_unpack(at->keys, d, to.dy, f->dk + at->j * f->ld_qk, f->ld_qk);
+    for (size_t e = 0; e < d && f->dw; e++) f->dw[e] += (double)v_sum(v_load(to.dw + e * LANES));
+}
+
+static void backward_products(const backward_head *f, const score_block *at)
+{
+    const rdk_attention_shape *s = f->shape;
+    const rdk_real *w = strip_row(f->weights, at->j, 0);
+    rdk_real *ds = strip_row(f->gradients, at->j, 0);
+    size_t ld_dout = f->ld_v;
+    attention_scale(s, at->rows, at->keys, ds);
+    if (f->w) {
+        backward_additive(f, at, ds);
+    } else {
+        backward_dots(f, at, ds);
     }
     if (f->dv) {
         const rdk_real *dout =
@@ -229,6 +257,8 @@ static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, 
             .k = k + at_qk,
             .v = v + at_v,
             .dout = dout + at_v,
+            .w = attention_weight(s, h),
+            .dw = attention_weight_part(s, bh),
             .dq = dq ? dq + at_qk : NULL,
             .dk = dk ? dk + at_qk : NULL,
             .dv = dv ? dv + at_v : NULL,
@@ -248,4 +278,5 @@ static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, 
         if (f.dsink) *f.dsink = 0;
         backward_one(&f);
     }
+    attention_weight_sum(s);
 }

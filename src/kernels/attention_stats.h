@@ -154,6 +154,12 @@ static void stats_add_cosines(row_stats *t, size_t n, const rdk_real *s, rdk_rea
     t->cosine2 += (double)v_sum(sum2);
 }
 
+/* A row whose scores are no products has none. */
+static void stats_without_cosines(row_stats *t)
+{
+    t->cosine = t->cosine2 = NAN;
+}
+
 /* The largest score before the cap: those of a block are factor times product. */
 static void stats_add_uncapped(row_stats *t, size_t n, rdk_real factor, const rdk_real *product)
 {

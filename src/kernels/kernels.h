@@ -30,11 +30,20 @@ typedef enum rdk_map {
     RDK_MAP_SILU,
 } rdk_map;
 
+/* Additive attention (Bahdanau et al. 2015): s = c w.tanh(q + k) instead of s = c q.k. */
+typedef struct rdk_attention_additive {
+    const rdk_real *w; /* [H, d_k] */
+    /* of backward alone: */
+    rdk_real *dw;  /* [H, d_k], +=; or NULL */
+    double *parts; /* [B, H, d_k], room for what each (b, h) adds to it; NULL where dw is */
+} rdk_attention_additive;
+
 /* Operands of attention, for the B sequences at once: row (b, i) of q and k begins at
  * (b*T + i) * H * d_k, head h of it at column h * d_k (d_v for v, o). */
 typedef struct rdk_attention_shape {
     size_t batch, heads, len, d_k, d_v; /* B, H, T */
     double scale;
+    const rdk_attention_additive *additive; /* NULL: the score is a product */
     bool causal;
     const int32_t *lengths; /* [B] or NULL */
     double dropout;         /* 0: none */

@@ -93,7 +93,9 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
     k = prepare(p, y->qk_norm, k, y->k_gain);
     if (probe && probe->q_used) probe->q_used[i] = q;
     if (probe && probe->k_used) probe->k_used[i] = k;
-    return rdk_nn_linear(p, rdk_attention(p->tape, q, k, v, &args), y->o);
+    rdk_tensor *o = y->score ? rdk_additive_attention(p->tape, q, k, v, y->score, &args)
+                             : rdk_attention(p->tape, q, k, v, &args);
+    return rdk_nn_linear(p, o, y->o);
 }
 
 static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x)

@@ -40,8 +40,8 @@ static bool check_choices(const rdk_model_config *c, rdk_status *s)
         {"the architecture", c->arch, RDK_ENCODER}, {"--norm-place", c->norm_place, RDK_POST_NORM},
         {"--norm", c->norm, RDK_RMS_NORM},          {"--positions", c->positions, RDK_NO_POSITIONS},
         {"--mlp", c->mlp, RDK_MLP_GELU_EXACT},      {"--init", c->init, RDK_INIT_T5},
-        {"--qk-norm", c->qk_norm, RDK_QK_RMS},      {"--length-scale", c->length, RDK_LENGTH_LOG},
-        {"--sink", c->sink, RDK_SINK_LEARNED},
+        {"--qk-norm", c->qk_norm, RDK_QK_RMS},      {"--attention", c->attention, RDK_ADDITIVE},
+        {"--sink", c->sink, RDK_SINK_LEARNED},      {"--length-scale", c->length, RDK_LENGTH_LOG},
     };
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
         if (choices[i].value > choices[i].last)

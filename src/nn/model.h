@@ -22,6 +22,7 @@ typedef struct rdk_layer {
     double scale; /* c */
     rdk_qk_norm qk_norm;
     rdk_tensor *q_gain, *k_gain;
+    rdk_tensor *score;             /* w of additive attention, [heads, d_k] */
     rdk_tensor *score_gain, *sink; /* [heads] */
     rdk_affine norm2, in, gate, out;
 } rdk_layer;

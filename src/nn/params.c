@@ -10,6 +10,7 @@
  *     layers.i.norm1.gain .bias            [d_model]
  *     layers.i.attention.wq.weight .bias   [heads d_k, d_model]       likewise wk, wv
  *     layers.i.attention.q_gain k_gain     [d_k]; l2: q_gain [heads] alone
+ *     layers.i.attention.score.weight      [heads, d_k]               additive attention
  *     layers.i.attention.log_gain          [heads]                    temperature: its exp
  * multiplies layers.i.attention.length_gain       [heads]                    ssmax: s
  *     layers.i.attention.sink              [heads]                    a learned sink
@@ -193,6 +194,9 @@ static void place_layer(layout *l, rdk_layer *y)
     y->k = place_linear(l, RDK_ROLE_WK, "attention.wk", inner, c->d_model);
     y->v = place_linear(l, RDK_ROLE_WV, "attention.wv", inner, c->d_model);
     place_qk_gains(l, y, &own);
+    y->score = NULL;
+    if (c->attention == RDK_ADDITIVE)
+        y->score = place(l, RDK_ROLE_SCORE, "attention.score.weight", c->heads, c->d_k, 0);
     place_score_parts(l, y, &own);
     y->o = place_linear(l, RDK_ROLE_WO, "attention.wo", c->d_model, inner);
     if (c->mlp == RDK_MLP_NONE) return;

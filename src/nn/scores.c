@@ -186,8 +186,37 @@ static bool check_learned_factors(const rdk_model_config *c, rdk_status *s)
     return true;
 }
 
+/* What belongs to a product does not belong to a tanh: the policies answer to Var(q.k) = d_k, l2
+ * makes of the product a cosine, and turned pairs make it a function of the distance. */
+static bool check_additive_layer(const rdk_model_config *c, rdk_status *s)
+{
+    if (rdk_scaling_find(c->scale) && strcmp(c->scale, "none") != 0)
+        return rdk_fail(s, RDK_EVALUE,
+                        "--scale %s answers to the variance of q.k, which grows with d_k: with "
+                        "--attention additive choose none or a number",
+                        c->scale);
+    return c->qk_norm != RDK_QK_L2 ||
+           rdk_fail(s, RDK_EVALUE,
+                    "--qk-norm l2 makes a cosine of q.k: with --attention additive choose off, "
+                    "layer or rms");
+}
+
+static bool check_additive(const rdk_model_config *c, rdk_status *s)
+{
+    if (c->attention != RDK_ADDITIVE) return true;
+    if (c->positions == RDK_ROPE)
+        return rdk_fail(s, RDK_EVALUE,
+                        "--positions rope turns q and k for their product: with --attention "
+                        "additive choose learned, sinusoidal or none");
+    for (size_t i = 0; i < c->layers; i++) {
+        rdk_model_config own = rdk_config_of_layer(c, i);
+        if (!check_additive_layer(&own, s)) return false;
+    }
+    return true;
+}
+
 bool rdk_nn_check_scores(const rdk_model_config *c, rdk_status *s)
 {
     return check_scale("--scale", c->scale, s) && check_layers(c, s) && check_numbers(c, s) &&
-           check_learned_factors(c, s);
+           check_learned_factors(c, s) && check_additive(c, s);
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Attention: y = softmax(c q k^T) v per head, over the keys that a query may see.
+ * Attention: y = softmax(s) v per head, over the keys that a query may see.
  *     q, k: [B, T, H d_k], v: [B, T, H d_v] -> y: [B, T, H d_v]
- *     dv_j = sum_i p_ij dy_i,  ds_ij = p_ij (dy_i.v_j - dy_i.y_i),  dq_i = c sum_j ds_ij k_j,
- *     dk_j = c sum_i ds_ij q_i
- * Scores may be more than c q.k, and a sink may stand beside the keys (rdk_attention_args): gain
- * and sink are then inputs as well. Here shapes and lengths are checked, so that a bad one never
+ *     dv_j = sum_i p_ij dy_i,  ds_ij = p_ij (dy_i.v_j - dy_i.y_i)
+ * The product, s_ij = c q_i.k_j:
+ *     dq_i = c sum_j ds_ij k_j,  dk_j = c sum_i ds_ij q_i
+ * Additive (Bahdanau et al. 2015), s_ij = c w.t_ij, t_ij = tanh(q_i + k_j), w: [H, d_k]:
+ *     dq_i = sum_j x_ij,  dk_j = sum_i x_ij,  x_ij = c ds_ij w (1 - t_ij^2),
+ *     dw = c sum_ij ds_ij t_ij
+ * Scores may be more than that, and a sink may stand beside the keys (rdk_attention_args): gain and
+ * sink are then inputs as well. Here shapes and lengths are checked, so that a bad one never
  * reaches the kernel; the kernel streams over keys and keeps two numbers a row. Read next:
  * src/kernels/attention.c. */
 #include "shape.h"
@@ -17,12 +21,13 @@
 #include <kernels/kernels.h>
 
 /* The inputs of a node, in this order. */
-enum { IN_Q, IN_K, IN_V, IN_GAIN, IN_SINK, INPUTS };
+enum { IN_Q, IN_K, IN_V, IN_GAIN, IN_SINK, IN_WEIGHT, INPUTS };
 
 typedef struct attention_saved {
     rdk_attention_shape shape;
-    rdk_real *row_max, *row_inv; /* [B, H, T] */
-    rdk_attention_row *rows;     /* the caller's, or NULL */
+    rdk_attention_additive additive; /* shape points here, or nowhere */
+    rdk_real *row_max, *row_inv;     /* [B, H, T] */
+    rdk_attention_row *rows;         /* the caller's, or NULL */
 } attention_saved;
 
 /* For all threads; to be given back by release, so nothing that stays may be made after the
@@ -52,10 +57,14 @@ static void attention_backward(rdk_tape *t, const rdk_node *n)
 {
     const attention_saved *s = n->saved;
     rdk_attention_shape shape = s->shape;
-    rdk_real *grad[INPUTS];
-    for (int i = 0; i < INPUTS; i++) grad[i] = rdk_grad(t, n->in[i]);
+    rdk_attention_additive additive = s->additive;
+    rdk_real *grad[INPUTS] = {NULL};
+    for (int i = 0; i < n->n_in; i++) grad[i] = rdk_grad(t, n->in[i]);
     rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
     const size_t heads = shape.batch * shape.heads;
+    if (shape.additive) shape.additive = &additive;
+    if ((additive.dw = grad[IN_WEIGHT]))
+        additive.parts = rdk_tape_alloc(t, heads, shape.d_k * sizeof *additive.parts);
     if (grad[IN_GAIN] || grad[IN_SINK])
         shape.head_grads = rdk_tape_alloc(t, 2 * heads, sizeof *shape.head_grads);
     rdk_real *work = scratch(t, &shape);
@@ -77,14 +86,19 @@ const rdk_op rdk_op_attention = {
     attention_backward,
 };
 
+const rdk_op rdk_op_additive_attention = {
+    "additive_attention",
+    "y = softmax(c w.tanh(q + k)) v, per head, over visible keys",
+    attention_backward,
+};
+
 static bool same_places(const rdk_tensor *x, const rdk_tensor *q)
 {
     return x->n_dims == 3 && x->dim[0] == q->dim[0] && x->dim[1] == q->dim[1];
 }
 
-static bool shapes_fit(rdk_tape *t, rdk_tensor *const in[3], size_t heads)
+static bool shapes_fit(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[3], size_t heads)
 {
-    const rdk_op *op = &rdk_op_attention;
     const rdk_tensor *q = in[0], *k = in[1], *v = in[2];
     if (q->n_dims != 3 || !same_places(k, q) || !same_places(v, q) || k->dim[2] != q->dim[2]) {
         rdk_refuse(t, op, 3, in, "they must be [B, T, H d_k], the same, and [B, T, H d_v]");
@@ -95,6 +109,18 @@ static bool shapes_fit(rdk_tape *t, rdk_tensor *const in[3], size_t heads)
                    v->dim[2]);
     }
     return rdk_tape_alive(t);
+}
+
+static bool weight_fits(rdk_tape *t, rdk_tensor *const in[INPUTS], size_t heads)
+{
+    rdk_tensor *w = in[IN_WEIGHT];
+    size_t d_k = in[IN_Q]->dim[2] / heads;
+    char shape[RDK_SHAPE_TEXT];
+    if (!w || (w->n_dims == 2 && w->dim[0] == heads && w->dim[1] == d_k)) return true;
+    rdk_tape_fail(t, RDK_ESHAPE,
+                  "additive_attention with a w of %s: it must be [H, d_k], here [%zu, %zu]",
+                  rdk_shape_text(w, shape), heads, d_k);
+    return false;
 }
 
 static bool is_of_heads(rdk_tape *t, rdk_tensor *x, const char *what, size_t heads)
@@ -199,16 +225,21 @@ static void raise_score_max(const attention_saved *s, rdk_real *most)
     }
 }
 
-rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+/* in: [n_in] of INPUTS, w the last where it is additive. */
+static rdk_tensor *attend(rdk_tape *t, const rdk_op *op, int n_in, rdk_tensor *const in[INPUTS],
                           const rdk_attention_args *args)
 {
-    if (!rdk_tape_alive(t) || !q || !k || !v) return NULL;
-    rdk_tensor *in[] = {q, k, v, args->gain, args->sink};
-    if (!shapes_fit(t, in, args->n_heads) || !values_fit(t, q, args) || !policy_fits(t, args))
+    rdk_tensor *q = in[IN_Q], *k = in[IN_K], *v = in[IN_V], *w = in[IN_WEIGHT];
+    if (!shapes_fit(t, op, in, args->n_heads) || !weight_fits(t, in, args->n_heads) ||
+        !values_fit(t, q, args) || !policy_fits(t, args))
         return NULL;
     rdk_tensor *y = rdk_tape_tensor(t, v->n_dims, v->dim);
     attention_saved *s = save(t, q, v, args);
     if (!y || !s) return NULL;
+    if (w) {
+        s->additive.w = w->data;
+        s->shape.additive = &s->additive;
+    }
 
     rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
     rdk_real *work = scratch(t, &s->shape);
@@ -218,5 +249,21 @@ rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor 
     }
     rdk_arena_release(rdk_tape_arena(t), mark);
     if (args->score_max && rdk_tape_alive(t)) raise_score_max(s, args->score_max);
-    return rdk_tape_record(t, &rdk_op_attention, y, INPUTS, in, s);
+    return rdk_tape_record(t, op, y, n_in, in, s);
+}
+
+rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+                          const rdk_attention_args *args)
+{
+    if (!rdk_tape_alive(t) || !q || !k || !v) return NULL;
+    rdk_tensor *in[INPUTS] = {q, k, v, args->gain, args->sink, NULL};
+    return attend(t, &rdk_op_attention, IN_WEIGHT, in, args);
+}
+
+rdk_tensor *rdk_additive_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+                                   rdk_tensor *w, const rdk_attention_args *args)
+{
+    if (!rdk_tape_alive(t) || !q || !k || !v || !w) return NULL;
+    rdk_tensor *in[INPUTS] = {q, k, v, args->gain, args->sink, w};
+    return attend(t, &rdk_op_additive_attention, INPUTS, in, args);
 }

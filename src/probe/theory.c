@@ -12,8 +12,19 @@
 
 /* ---- the variance of the scores -------------------------------------------------------------- */
 
+static double additive_score_variance(const rdk_model_config *c)
+{
+    double scale = rdk_config_score_scale(c), w = rdk_init_std(c, RDK_ROLE_SCORE);
+    double root = sqrt((double)c->d_model), gain = rdk_config_qk_gain(c);
+    bool normed = c->qk_norm != RDK_QK_OFF;
+    double q = normed ? gain : root * rdk_init_std(c, RDK_ROLE_WQ);
+    double k = normed ? gain : root * rdk_init_std(c, RDK_ROLE_WK);
+    return scale * scale * (double)c->d_k * w * w * rdk_additive_variance(q, k);
+}
+
 double rdk_theory_score_variance(const rdk_model_config *c)
 {
+    if (c->attention == RDK_ADDITIVE) return additive_score_variance(c);
     double d_model = (double)c->d_model;
     double wq = rdk_init_std(c, RDK_ROLE_WQ), wk = rdk_init_std(c, RDK_ROLE_WK);
     rdk_dot_scale way = {rdk_config_score_scale(c), rdk_config_qk_gain(c), c->qk_norm};

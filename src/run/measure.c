@@ -113,6 +113,17 @@ void rdk_measure_finish(rdk_measure *m)
     }
 }
 
+size_t rdk_measure_rows(const rdk_measure *m)
+{
+    return m->all * m->len;
+}
+
+const rdk_attention_row *rdk_measure_row(const rdk_measure *m, size_t layer, size_t head, size_t i)
+{
+    size_t sequence = layer * m->all + i / m->len;
+    return m->rows + (sequence * m->heads + head) * m->len + i % m->len;
+}
+
 const rdk_head_figures *rdk_measure_head(const rdk_measure *m, size_t layer, size_t head)
 {
     return &m->figures[layer * m->heads + head];

@@ -23,6 +23,7 @@ static const char training[] = "training";
 static const char running[] = "running";
 
 /* In the order of their enums. */
+static const char *const attention_names[] = {"dot", "additive", NULL};
 static const char *const length_names[] = {"off", "ssmax", "log", NULL};
 static const char *const sink_names[] = {"off", "one", "learned", NULL};
 static const char *const arch_names[] = {"decoder", "encoder", NULL};
@@ -107,9 +108,12 @@ static const rdk_need end_needed = {lr_ends, "--schedule linear or cosine"};
 static const rdk_need out_needed = {has_out, "--out DIR"};
 
 static const rdk_option options[] = {
-    {"scale", attention, RDK_OPT_NAME, RDK_OPT_DEFINES, FIELD(model.scale), "sqrt", 1e-6, 1e6,
-     .name_count = rdk_scaling_count, .name_at = scaling_name, .value_name = "NAME|C",
-     .help = "what multiplies q.k: a policy, see below, or the factor itself"},
+    {"attention", attention, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.attention), "dot",
+     .choices = attention_names, .value_name = "KIND",
+     .help = "what the score is: c q.k, or c w.tanh(q + k)"},
+    {"scale", attention, RDK_OPT_NAME, RDK_OPT_DEFINES, FIELD(model.scale), "auto", 1e-6, 1e6,
+     .auto_rule = "sqrt; additive: none", .name_count = rdk_scaling_count, .name_at = scaling_name,
+     .value_name = "NAME|C", .help = "factor on the score: a policy, or a number"},
     {"qk-norm", attention, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.qk_norm), "auto",
      .choices = qk_norm_names, .auto_rule = "by --scale", .value_name = "KIND",
      .help = "normalise q and k of each head"},
@@ -240,6 +244,8 @@ static const rdk_option options[] = {
      .auto_rule = "1024; text: all", .value_name = "N", .help = "sequences of an evaluation"},
     {"save-every", running, RDK_OPT_UINT, RDK_OPT_RECORDS, FIELD(save_every), "0", 0, 1e12,
      .value_name = "N", .help = "updates between checkpoints; 0: at the end only"},
+    {"tensorboard", running, RDK_OPT_BOOL, RDK_OPT_RECORDS, FIELD(tensorboard), "off",
+     .help = "write events for TensorBoard beside the logs"},
     {"force", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(force), "off",
      .help = "replace the run that stands in --out", .need = &out_needed},
     {"quiet", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(quiet), "off",

@@ -7,6 +7,7 @@
  * resolved configuration changes nothing and config.ini, read back, is the same run.
  * Read next: setup.c, what is made from it. */
 #include <math.h>
+#include <string.h>
 
 #include "trainer.h"
 
@@ -41,6 +42,17 @@ static bool resolve_sizes(rdk_model_config *m, const rdk_task *task, rdk_status 
     if (!m->heads) m->heads = USUAL_HEADS;
     if (!m->d_ff) m->d_ff = FF_PER_D_MODEL * m->d_model;
     return resolve_d_k(m, usual, s);
+}
+
+/* Additive scores have no variance of q.k to answer to. */
+static const char *usual_scale(const rdk_model_config *m)
+{
+    return m->attention == RDK_ADDITIVE ? "none" : "sqrt";
+}
+
+static void resolve_scale(rdk_model_config *m)
+{
+    if (!m->scale[0]) strcpy(m->scale, usual_scale(m));
 }
 
 static rdk_qk_norm usual_qk_norm(const rdk_model_config *m)
@@ -101,6 +113,11 @@ static bool check_qk_clip(const rdk_config *c, rdk_status *s)
 {
     size_t layer = first_with_qk_norm(&c->model);
     if (c->qk_clip == 0) return true;
+    if (c->model.attention == RDK_ADDITIVE)
+        return rdk_fail(
+            s, RDK_EVALUE,
+            "--qk-clip makes W_Q and W_K smaller, which bounds their products: scores of "
+            "--attention additive are none (drop --qk-clip)");
     if (layer < c->model.layers)
         return rdk_fail(
             s, RDK_EVALUE,
@@ -153,6 +170,7 @@ void rdk_config_unresolve(rdk_config *c)
     unresolve_task(c);
     if (m->qk_gain == usual_qk_gain(m)) m->qk_gain = 0;
     if (m->qk_norm == usual_qk_norm(m)) m->qk_norm = RDK_QK_AUTO;
+    if (!strcmp(m->scale, usual_scale(m))) memset(m->scale, 0, sizeof m->scale);
     if (!m->d_model) return;
     if (m->d_ff == FF_PER_D_MODEL * m->d_model) m->d_ff = 0;
     if (m->heads && m->d_k * m->heads == m->d_model) m->d_k = 0;
@@ -213,6 +231,7 @@ bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s)
 {
     resolve_task(c, task);
     if (!resolve_sizes(&c->model, task, s)) return false;
+    resolve_scale(&c->model);
     resolve_qk_norm(&c->model);
     return check_training(c, s) && check_qk_clip(c, s) && check_size(c, s);
 }

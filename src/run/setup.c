@@ -73,7 +73,7 @@ bool rdk_setup_trainer(rdk_trainer *r)
     rdk_config *c = &r->config;
     rdk_status *s = r->status;
     r->metrics.fd = r->attention.fd = r->gradients.fd = r->timing.fd = r->maps.fd = -1;
-    r->directory.lock = -1;
+    r->tensorboard.fd = r->directory.lock = -1;
     r->best_loss = INFINITY;
     if (!rdk_setup_task(c, &r->task, s)) return false;
     if (!(r->model = rdk_model_new(&c->model, c->seed, s))) return false;

@@ -12,7 +12,8 @@
 /* The head that element `at` of the output of attention belongs to, or -1 for another op. */
 static int head_of(const rdk_trainer *r, const rdk_node *n, size_t at)
 {
-    if (strcmp(n->op->name, "attention") != 0) return -1;
+    bool attends = !strcmp(n->op->name, "attention") || !strcmp(n->op->name, "additive_attention");
+    if (!attends) return -1;
     return (int)(at % rdk_cols(n->out) / r->config.model.d_k);
 }
 

@@ -11,6 +11,7 @@
 
 #include "csv.h"
 #include "rundir.h"
+#include "tensorboard.h"
 
 /* Sequences side by side: [n, len] each. */
 typedef struct rdk_batch {
@@ -72,6 +73,7 @@ typedef struct rdk_trainer {
     rdk_theory *theory; /* [layers]: what attention should show at the start */
     rdk_rundir directory;
     rdk_csv metrics, attention, gradients, timing, maps;
+    rdk_tensorboard tensorboard;
     uint64_t step;         /* updates done */
     uint64_t tokens_seen;  /* input tokens trained on */
     double best_loss;      /* lowest held-out loss so far; INFINITY before the first */
@@ -170,6 +172,10 @@ const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t worker, size_t f
 void rdk_measure_take(rdk_measure *m, size_t worker, size_t first, size_t n);
 /* After the last pass; then the figures of that update are at hand. */
 void rdk_measure_finish(rdk_measure *m);
+/* The statistics of the rows of a head in that update: of row i < rdk_measure_rows, sequence by
+ * sequence. */
+size_t rdk_measure_rows(const rdk_measure *m);
+const rdk_attention_row *rdk_measure_row(const rdk_measure *m, size_t layer, size_t head, size_t i);
 const rdk_head_figures *rdk_measure_head(const rdk_measure *m, size_t layer, size_t head);
 double rdk_measure_score_absmax(const rdk_measure *m);
 /* Means over heads, for the table and the words: of all layers, or one. */
@@ -251,6 +257,20 @@ void rdk_logs_keep_norms(rdk_trainer *r);
 bool rdk_logs_attention_rows(rdk_trainer *r, uint64_t step, bool updated);
 bool rdk_logs_gradient_rows(rdk_trainer *r, uint64_t step, bool updated);
 bool rdk_logs_timing_row(rdk_trainer *r);
+
+/* ---- tensorboard.c: all no-ops without --tensorboard ------------------------------------------
+ */
+
+/* As rdk_logs_check and rdk_logs_open, which call them. Resuming, events of step r->step and later
+ * are cut off; a file that is not there begins with that step. */
+bool rdk_tensorboard_check(rdk_trainer *r);
+bool rdk_tensorboard_open(rdk_trainer *r, bool resuming);
+bool rdk_tensorboard_sync(rdk_tensorboard *b, rdk_status *s);
+void rdk_tensorboard_close(rdk_tensorboard *b);
+/* Values "GROUP/NAME" of the event that is being made; the histograms of a head's rows; its end. */
+void rdk_tensorboard_scalar(rdk_tensorboard *b, const char *group, const char *name, double x);
+void rdk_tensorboard_rows(rdk_tensorboard *b, const rdk_measure *m, size_t layer, size_t head);
+bool rdk_tensorboard_event(rdk_tensorboard *b, uint64_t step, rdk_status *s);
 
 /* ---- run_json.c ------------------------------------------------------------------------------ */
 

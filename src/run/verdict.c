@@ -116,8 +116,10 @@ static void gradient_sentence(const rdk_trainer *r, const rdk_finals *f)
 
 static void next_commands(const rdk_trainer *r)
 {
-    static const char *const others[] = {"none", "sqrt", "dk", "qknorm"};
-    size_t other = strcmp(others[0], r->config.model.scale) == 0;
+    const rdk_model_config *m = &r->config.model;
+    const char *other = m->attention == RDK_ADDITIVE    ? "--attention dot"
+                        : strcmp(m->scale, "none") == 0 ? "--scale sqrt"
+                                                        : "--scale none";
     uint64_t seed = r->config.seed == UINT64_MAX ? 1 : r->config.seed + 1;
     FILE *out = r->io->out;
     rdk_text again = {0}, program = {0}, directory = {0};
@@ -128,12 +130,11 @@ static void next_commands(const rdk_trainer *r)
             r->watch ? ", attention.csv, gradients.csv, maps.csv" : "");
     if (again.data && program.data && directory.data)
         fprintf(out,
-                "next     %s --scale %s    # the same run under another scaling\n"
+                "next     %s %s    # the same run under another scaling\n"
                 "         %s --seed %" PRIu64 "    # and with another seed\n"
                 "         %s report %s    # one HTML page: figures and a verdict\n"
                 "         %s --help\n",
-                again.data, others[other], again.data, seed, program.data, directory.data,
-                program.data);
+                again.data, other, again.data, seed, program.data, directory.data, program.data);
     rdk_text_free(&again);
     rdk_text_free(&program);
     rdk_text_free(&directory);

@@ -20,6 +20,7 @@ struct rdk_watch {
     rdk_batch batch;
     rdk_tensor **q, **k;           /* [layers] of the last pass, as they are multiplied */
     rdk_real *q_before, *k_before; /* [layers, n, len, heads * d_k] of the one before the update */
+    rdk_real *w_before;            /* [layers, heads * d_k] of additive attention, or NULL */
     double *change;                /* [layers, heads] */
     rdk_real *gain[2], *sink;      /* [layers, heads], before and after the update; sink: before */
     rdk_real *scratch;             /* for each thread */
@@ -47,6 +48,8 @@ rdk_watch *rdk_watch_new(const rdk_trainer *r, rdk_status *s)
     w->k = rdk_alloc(w->layers, sizeof *w->k, s);
     w->q_before = rdk_alloc(w->layers * n * len, width * sizeof *w->q_before, s);
     w->k_before = rdk_alloc(w->layers * n * len, width * sizeof *w->k_before, s);
+    if (model->attention == RDK_ADDITIVE)
+        w->w_before = rdk_alloc(w->layers, width * sizeof *w->w_before, s);
     w->change = rdk_alloc(w->layers * model->heads, sizeof *w->change, s);
     w->gain[0] = rdk_alloc(w->layers * model->heads, sizeof(rdk_real), s);
     w->gain[1] = rdk_alloc(w->layers * model->heads, sizeof(rdk_real), s);
@@ -78,6 +81,7 @@ void rdk_watch_free(rdk_watch *w)
     rdk_free(w->k);
     rdk_free(w->q_before);
     rdk_free(w->k_before);
+    rdk_free(w->w_before);
     rdk_free(w->change);
     rdk_free(w->gain[0]);
     rdk_free(w->gain[1]);
@@ -95,6 +99,13 @@ const rdk_batch *rdk_watch_batch(const rdk_watch *w)
 static size_t layer_size(const rdk_watch *w)
 {
     return w->view.batch * w->view.len * w->view.heads * w->view.d_k;
+}
+
+/* w of additive attention in this layer: as it is now. NULL where there is none. */
+static const rdk_real *weight_of(const rdk_trainer *r, size_t layer)
+{
+    rdk_param *p = rdk_model_role(r->model, RDK_ROLE_SCORE, (int)layer);
+    return p ? p->tensor.data : NULL;
 }
 
 /* What is learned of the scores, as it stands. */
@@ -116,6 +127,9 @@ bool rdk_watch_before(rdk_trainer *r)
     for (size_t l = 0; l < w->layers; l++) {
         memcpy(w->q_before + l * size, w->q[l]->data, size * sizeof *w->q_before);
         memcpy(w->k_before + l * size, w->k[l]->data, size * sizeof *w->k_before);
+        size_t width = w->view.heads * w->view.d_k;
+        if (w->w_before)
+            memcpy(w->w_before + l * width, weight_of(r, l), width * sizeof *w->w_before);
     }
     return true;
 }
@@ -134,6 +148,7 @@ rdk_head_view rdk_watch_head(const rdk_trainer *r, size_t layer, size_t head)
     v.q = w->q_before + layer * layer_size(w);
     v.k = w->k_before + layer * layer_size(w);
     v.head = head;
+    if (w->w_before) v.w = w->w_before + (layer * v.heads + head) * v.d_k;
     return v;
 }
 
@@ -148,7 +163,9 @@ bool rdk_watch_after(rdk_trainer *r)
         rdk_head_view v = rdk_watch_head(r, layer, at % w->view.heads);
         rdk_real *scratch =
             w->scratch + (size_t)rdk_thread_index() * rdk_head_change_scratch(v.len, v.d_k);
-        w->change[at] = rdk_head_score_change(&v, w->q[layer]->data, w->k[layer]->data, scratch);
+        const rdk_real *now = weight_of(r, layer);
+        w->change[at] = rdk_head_score_change(&v, w->q[layer]->data, w->k[layer]->data,
+                                              now ? now + v.head * v.d_k : NULL, scratch);
     }
     return true;
 }

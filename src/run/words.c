@@ -66,7 +66,10 @@ void rdk_words_scale(rdk_text *t, const rdk_trainer *r)
     const rdk_model_config *m = &r->config.model;
     const rdk_scaling *policy = rdk_scaling_find(m->scale);
     rdk_text_add(t, "%s", m->scale);
-    if (policy) rdk_text_add(t, ": score = %s", policy->formula);
+    if (m->attention == RDK_ADDITIVE)
+        rdk_text_add(t, ": additive score = %sw.tanh(q + k)", policy ? "" : "c ");
+    else if (policy)
+        rdk_text_add(t, ": score = %s", policy->formula);
     rdk_text_add(t, "; c = %.6g", rdk_model_score_scale(r->model));
     if (m->qk_norm != RDK_QK_OFF) {
         rdk_text_add(t, ", QK-norm ");

@@ -114,18 +114,18 @@ static void turn(const rdk_model_config *c, size_t position, double *x)
 
 static double multiplier(const rdk_model_config *c)
 {
-    double number;
     if (strcmp(c->scale, "sqrt") == 0 || strcmp(c->scale, "qknorm") == 0)
         return 1 / sqrt((double)c->d_k);
     if (strcmp(c->scale, "dk") == 0) return 1 / (double)c->d_k;
     if (strcmp(c->scale, "dmodel") == 0) return 1 / sqrt((double)D_MODEL);
     if (strcmp(c->scale, "none") == 0 || strcmp(c->scale, "t5") == 0) return 1;
+    double number;
     if (rdk_parse_double(c->scale, &number)) return number;
     /* another: its c is pinned by hand in tests/unit/test_scaling.c */
     return rdk_scaling_find(c->scale)->multiplier(c->d_k, D_MODEL);
 }
 
-/* c q.k of a row that sees n keys to the number that enters the softmax. */
+/* c q.k, or w.tanh(q + k), of a row that sees n keys to the number that enters the softmax. */
 static double score_of(rdk_model *m, int layer, size_t h, size_t n, double product)
 {
     const rdk_model_config c = of_layer(m, layer);
@@ -143,13 +143,15 @@ static void attend(rdk_model *m, int layer, size_t h, size_t n, double q[][MOST_
                    double k[][MOST_INNER], double v[][MOST_INNER], double o[][MOST_INNER])
 {
     const rdk_model_config *c = rdk_model_config_of(m);
+    const double *w = param(m, layer, "attention.score.weight");
     size_t from = h * c->d_k;
     for (size_t i = 0; i < LEN; i++) {
         size_t visible = i >= n ? 0 : c->arch == RDK_DECODER ? i + 1 : n; /* padding sees none */
         double p[LEN], most = -INFINITY, sum = 0;
         for (size_t j = 0; j < visible; j++) {
             p[j] = 0;
-            for (size_t e = from; e < from + c->d_k; e++) p[j] += q[i][e] * k[j][e];
+            for (size_t e = from; e < from + c->d_k; e++)
+                p[j] += w ? w[e] * tanh(q[i][e] + k[j][e]) : q[i][e] * k[j][e];
             p[j] = score_of(m, layer, h, visible, p[j]);
             most = fmax(most, p[j]);
         }

@@ -56,6 +56,7 @@ static inline char *next_field(char **line)
 typedef struct layer_case {
     const rdk_trainer *r;
     rdk_real *q, *k, *v, *dout, *q_raw, *k_raw;
+    rdk_real *w; /* of additive scores, or NULL */
     size_t layer;
     double gain[MOST_HEADS], sink[MOST_HEADS];
 } layer_case;
@@ -105,8 +106,8 @@ static inline rdk_real *copy_of(const rdk_real *x, size_t n)
 
 static inline void free_case(layer_case *c)
 {
-    rdk_real *all[] = {c->q, c->k, c->v, c->dout, c->q_raw, c->k_raw};
-    for (int i = 0; i < 6; i++) rdk_free(all[i]);
+    rdk_real *all[] = {c->q, c->k, c->v, c->dout, c->q_raw, c->k_raw, c->w};
+    for (int i = 0; i < 7; i++) rdk_free(all[i]);
 }
 
 static inline double dot(size_t n, const rdk_real *x, const rdk_real *y)
@@ -114,6 +115,24 @@ static inline double dot(size_t n, const rdk_real *x, const rdk_real *y)
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += (double)x[i] * (double)y[i];
     return sum;
+}
+
+/* w of a head among all weights of the model, or NULL. */
+static inline const rdk_real *weight_in(const rdk_trainer *r, const rdk_real *weights, size_t layer,
+                                        size_t h)
+{
+    const rdk_param *p = rdk_model_role(r->model, RDK_ROLE_SCORE, (int)layer);
+    return p ? weights + p->offset + h * r->config.model.d_k : NULL;
+}
+
+/* q.k, or w.tanh(q + k) */
+static inline double score(const rdk_trainer *r, const rdk_real *w, const rdk_real *q,
+                           const rdk_real *k)
+{
+    size_t d = r->config.model.d_k;
+    double sum = 0;
+    for (size_t e = 0; w && e < d; e++) sum += (double)w[e] * tanh((double)q[e] + (double)k[e]);
+    return w ? sum : dot(d, q, k);
 }
 
 static inline size_t place(const rdk_trainer *r, size_t b, size_t t, size_t h)
@@ -226,6 +245,7 @@ static inline void add_row(head_sums *a, const layer_case *c, size_t b, size_t i
     for (size_t j = 0; j < n; j++) {
         const rdk_real *k = c->k + place(c->r, b, j, h);
         double x = dot(d, q, k), cosine = x / sqrt(dot(d, q, q) * dot(d, k, k));
+        if (c->w) x = score(c->r, c->w + h * d, q, k);
         x_of[j] = factor * x;
         s[j] = capped(c->r, x_of[j]);
         max = fmax(max, s[j]);
@@ -281,7 +301,8 @@ static inline double sigma2_by_hand(const rdk_trainer *r, size_t layer, size_t n
         m->length == RDK_LENGTH_SSMAX ? (double)r->batch.len / lgamma((double)r->batch.len + 1) : 1;
     double d = (double)m->d_k, c = factor_by_hand(r, layer, s0, n), sigma2 = c * c * d;
     if (m->qk_norm == RDK_QK_LAYER) sigma2 *= pow(2, 4) * d / (d - 1);
-    if (m->qk_norm == RDK_QK_L2) sigma2 = c * c; /* g = sqrt(d_k) */
+    if (m->qk_norm == RDK_QK_L2) sigma2 = c * c;                       /* g = sqrt(d_k) */
+    if (m->attention == RDK_ADDITIVE) sigma2 = c * c * 0.283968411113; /* d_k w^2 = 1 */
     return m->softcap > 0 ? rdk_theory_capped_variance(sigma2, m->softcap) : sigma2;
 }
 
@@ -305,6 +326,7 @@ static inline void expect_theory(wants *w, const rdk_trainer *r, size_t layer)
 /* score_change: of the watched sequences, from both passes of the test's own. */
 typedef struct passes {
     rdk_real *q[2][MOST_LAYERS], *k[2][MOST_LAYERS];
+    const rdk_real *w[2]; /* all weights of the model then */
     double gain[2][MOST_LAYERS][MOST_HEADS];
 } passes;
 
@@ -319,8 +341,9 @@ static inline double change_of(const rdk_trainer *r, const passes *w, size_t lay
                 size_t n = visible(r, (size_t)b->length[x], i);
                 for (int pass = 0; pass < 2; pass++)
                     s[pass] = factor_by_hand(r, layer, w->gain[pass][layer][h], n) *
-                              dot(r->config.model.d_k, w->q[pass][layer] + place(r, x, i, h),
-                                  w->k[pass][layer] + place(r, x, j, h));
+                              score(r, weight_in(r, w->w[pass], layer, h),
+                                    w->q[pass][layer] + place(r, x, i, h),
+                                    w->k[pass][layer] + place(r, x, j, h));
                 sum += pow(capped(r, s[1]) - capped(r, s[0]), 2);
                 pairs += 1;
             }

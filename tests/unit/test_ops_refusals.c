@@ -116,6 +116,16 @@ CALL(bad_dropout, rdk_dropout(t, a, 1))
 CALL(bad_rope, rdk_rope(t, a, 10))
 CALL(bad_rope_odd, rdk_rope(t, grid(t, a), 10))
 CALL(bad_rope_base, rdk_rope(t, rdk_reshape(t, b, 4, DIMS(1, 2, 5, 2)), 1))
+static rdk_tensor *add_up(rdk_tape *t, rdk_tensor *a, rdk_tensor *w, size_t heads)
+{
+    rdk_tensor *q = rdk_reshape(t, a, 3, DIMS(1, 2, 3));
+    rdk_attention_args args = {.n_heads = heads, .scale = 1};
+    return rdk_additive_attention(t, q, q, q, w, &args);
+}
+
+CALL(bad_weight, add_up(t, a, b, 1))
+CALL(flat_weight, add_up(t, a, rdk_slice(t, flat(t, a), 0, 0, 3), 3))
+CALL(additive_heads, add_up(t, a, b, 2))
 CALL(bad_heads, attend(t, a, b, (rdk_attention_args){.n_heads = 2, .scale = 1}))
 CALL(no_heads, attend(t, a, b, (rdk_attention_args){.n_heads = 0, .scale = 1}))
 CALL(bad_places, attend(t, a, b, (rdk_attention_args){.n_heads = 9, .scale = 1}))
@@ -181,6 +191,9 @@ static const refusal refusals[] = {
      bad_heads},
     {{"attention of [1, 2, 3]", "0 heads"}, RDK_ESHAPE, no_heads},
     {{"attention of [1, 2, 3]", "[2, 1, 10]"}, RDK_ESHAPE, bad_places},
+    {{"additive_attention with a w of [4, 5]", "[H, d_k], here [1, 3]"}, RDK_ESHAPE, bad_weight},
+    {{"additive_attention with a w of [3]", "here [3, 1]"}, RDK_ESHAPE, flat_weight},
+    {{"additive_attention of [1, 2, 3]", "2 heads do not divide 3"}, RDK_ESHAPE, additive_heads},
     {{"length 3 of sequence 0", "0 to 2"}, RDK_EVALUE, bad_length},
     {{"length -1 of sequence 0", "0 to 2"}, RDK_EVALUE, bad_length_below},
     {{"attention with scale nan", "finite"}, RDK_EVALUE, bad_scale},
