@@ -120,6 +120,10 @@ bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s);
  * with it: --config of a sqrt run with --scale qknorm is QK-norm. Resolving afterwards gives the
  * same values back. The vocabulary of a text always follows the text. */
 void rdk_config_unresolve(rdk_config *c);
+/* Of one that a file has, before another text is laid over it: where it evaluates on all windows of
+ * its own text, eval-size is left to rule, which is all windows of the other. It stays as it is
+ * where that text cannot be read: then it has moved, and the other is the same. */
+void rdk_config_unresolve_windows(rdk_config *c);
 /* The options of these scopes as config.ini text. */
 void rdk_config_write(const rdk_config *c, rdk_option_scope last_scope, rdk_text *out);
 

@@ -79,6 +79,8 @@ bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s);
 /* RDK_ESTATE where a run that is there was begun on other data than the file holds now: both lines
  * are named. What cannot be read is left to those who read it. Needs a->data. */
 bool rdk_ablation_check_data(const rdk_ablation *a, rdk_status *s);
+/* The same of the runs that are there among each other, without the file: RDK_ESTATE names two. */
+bool rdk_ablation_check_alike(const rdk_ablation *a, rdk_status *s);
 /* RDK_EVALUE names an option that was given on the command line and counts at no point, as train
  * does: its runs would be one run over and over. */
 bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_wish *wishes, size_t n,
@@ -123,6 +125,21 @@ int rdk_point_lock(const rdk_ablation *a, size_t point, rdk_status *s);
 char **rdk_point_command(const rdk_ablation *a, size_t point, rdk_point_state state, int threads,
                          const char *program, rdk_arena *arena, rdk_status *s);
 
+/* ---- pace.c: how long it takes --------------------------------------------------------------- */
+
+/* Of runs whose speed is known: what they cost, and the seconds that takes at their speed. */
+typedef struct rdk_pace {
+    double flops, seconds; /* seconds 0: no speed is known */
+} rdk_pace;
+/* FLOP/s that the point's timing.csv says, NAN where it says none. Needs a->resolved. */
+double rdk_point_rate(const rdk_ablation *a, size_t point);
+/* Adds the point where its speed is known. */
+void rdk_pace_add(rdk_pace *p, const rdk_ablation *a, size_t point);
+/* "about 3 min, as fast as the runs that are done"; a range by stated rates where none is known. */
+void rdk_pace_words(const rdk_pace *p, double flops, size_t jobs, int threads, rdk_text *t);
+/* "12 s", "3 min", "2.1 h". */
+void rdk_text_duration(rdk_text *t, double seconds);
+
 /* ---- pool.c: the processes --------------------------------------------------------------- */
 
 typedef struct rdk_pool_plan {
@@ -146,23 +163,23 @@ bool rdk_pool_run(const rdk_ablation *a, const rdk_pool_plan *plan, const rdk_ru
 
 /* ---- screen.c: what is seen -------------------------------------------------------------- */
 
-/* The grid, the cost, how many are done already. */
-void rdk_ablation_describe(const rdk_ablation *a, FILE *out);
+/* The grid, the cost, how many are done already, how long the rest takes in so many jobs. */
+void rdk_ablation_describe(const rdk_ablation *a, size_t jobs, int threads, FILE *out);
 
 typedef struct rdk_progress {
     const rdk_run_io *io;
     bool drawn;
     size_t points, done, running, diverged, failed;
     double cost_left;          /* of what is not finished, running ones included */
-    double seconds, cost_done; /* measured: of points that ended in this call */
+    rdk_pace ended, going;     /* of points that ended in this call; of those that run */
     double running_seconds;    /* what the running ones have had so far */
-    double started, last_drawn;
+    double started, last_drawn, last_looked; /* looked: at the speed of those that run */
     size_t jobs;
 } rdk_progress;
 /* One line for the whole: redrawn on a terminal. */
 void rdk_progress_draw(rdk_progress *p);
 void rdk_progress_clear(rdk_progress *p);
-/* " · about 3 min left", or why that is not known yet. */
+/* ", about 3 min left", or why that is not known yet. */
 void rdk_progress_left(const rdk_progress *p, rdk_text *out);
 
 /* ---- results.c: what came out ------------------------------------------------------------ */

@@ -193,8 +193,8 @@ static void end_job(pool *p, job *j, int status)
     j->pid = 0;
     p->running--;
     if (code == EXIT_DONE || code == EXIT_DIVERGED) {
-        p->progress.seconds += rdk_seconds() - ended.started;
-        p->progress.cost_done += ended.cost;
+        p->progress.ended.seconds += rdk_seconds() - ended.started;
+        p->progress.ended.flops += ended.cost;
         p->end->finished++;
         p->end->diverged += code == EXIT_DIVERGED;
         end_point(p, ended.point, code == EXIT_DIVERGED);
@@ -229,9 +229,21 @@ static void stop_children(pool *p)
     if (p->running) say(p, "stopping: the runs save themselves (once more: at once)\n");
 }
 
+/* Before any has ended: at what speed do those go that run? */
+static void look_at_speed(pool *p, double now)
+{
+    static const double apart = 1;
+    if (p->progress.ended.seconds > 0 || now - p->progress.last_looked < apart) return;
+    p->progress.last_looked = now;
+    p->progress.going = (rdk_pace){0};
+    for (size_t i = 0; i < p->plan->jobs; i++)
+        if (p->jobs[i].pid) rdk_pace_add(&p->progress.going, p->a, p->jobs[i].point);
+}
+
 static void show(pool *p)
 {
     double now = rdk_seconds();
+    look_at_speed(p, now);
     p->progress.running = p->running;
     p->progress.running_seconds = 0;
     for (size_t i = 0; i < p->plan->jobs; i++)

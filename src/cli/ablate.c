@@ -28,26 +28,35 @@ static const rdk_option own_options[] = {
      .help = "gather the results that --out has, and run none"},
 };
 
+static const rdk_otherwise otherwise[] = {
+    {"out", "directory of the ablation", "runs/ablate-TASK"},
+    {"threads", "of each run; results do not depend on it", "1"},
+    {"save-every", NULL, "steps / 4"},
+    {"resume", NULL, NULL},
+    {"stop-at", NULL, NULL},
+    {"force", NULL, NULL},
+};
+
 static const char notes[] =
     "lists: any option but those of this call may have several values, and all combinations are\n"
     "run: --scale none,sqrt --lr 3e-4,1e-3 --seed 1..5. A value cannot hold a comma itself; what "
     "all\n"
     "runs share may stand in a --config FILE, where it can.\n"
-    "\nEvery run is a directory of its own below --out [runs/ablate-TASK]. What is done is never "
-    "run\n"
-    "again, what was cut off goes on; --save-every is a quarter of --steps unless it is given, "
-    "and\n"
-    "--threads is 1. Options that are not given are as --out has them: with no other option a "
-    "call\n"
-    "goes on with what is there, and --seed 4..5 adds two seeds to it. --resume, --stop-at and "
-    "--force\n"
-    "are of one run, and refused here.\n"
+    "\nEvery run is a directory of its own below --out. What is done is never run again, what was "
+    "cut\n"
+    "off goes on. Options that are not given are as --out has them: with no other option a call "
+    "goes\n"
+    "on with what is there, and --seed 4..5 adds two seeds to it. --resume, --stop-at and --force "
+    "are\n"
+    "of one run, and refused here.\n"
     "Results: results.csv and results.md in --out. More: docs/scaling-out.md";
 
 const rdk_grammar rdk_ablate_grammar = {
     .own = own_options,
     .n_own = sizeof own_options / sizeof *own_options,
     .runs = true,
+    .otherwise = otherwise,
+    .n_otherwise = sizeof otherwise / sizeof *otherwise,
     .switches = 1u << RDK_ACTION_CONFIG | 1u << RDK_ACTION_DESCRIBE,
     .notes = notes,
 };
@@ -135,6 +144,7 @@ static bool read_file(call *c, rdk_status *s)
                   : rdk_fail(s, RDK_EFORMAT, "%s is not a text: it holds a zero byte", path);
     rdk_free(text);
     if (ok) rdk_config_unresolve(&c->from_file);
+    if (ok && rdk_words_change_data(&c->words)) rdk_config_unresolve_windows(&c->from_file);
     return ok;
 }
 
@@ -233,8 +243,8 @@ static bool gather(const call *c, rdk_status *s)
     }
     rdk_free(r.rows);
     if (ok && r.damaged)
-        ok = rdk_fail(s, r.damage.code, "%s (%zu run%s could not be read)", r.damage.message,
-                      r.damaged, r.damaged > 1 ? "s" : "");
+        ok = rdk_fail(s, r.damage.code, "%s; %zu run%s left out", r.damage.message, r.damaged,
+                      r.damaged > 1 ? "s are" : " is");
     return ok;
 }
 
@@ -288,9 +298,9 @@ static int run(call *c, const char *program, rdk_status *s)
     };
     if (!has_point(&c->ablation, plan.only, s)) return rdk_cli_failed(s);
     if (!plan.only && !c->run.quiet) {
-        rdk_ablation_describe(&c->ablation, stdout);
-        printf("at once   %zu runs of %d thread%s; time left is known when the first is done\n",
-               plan.jobs, plan.threads, plan.threads > 1 ? "s" : "");
+        rdk_ablation_describe(&c->ablation, plan.jobs, plan.threads, stdout);
+        printf("at once   %zu runs of %d thread%s\n", plan.jobs, plan.threads,
+               plan.threads > 1 ? "s" : "");
     }
     rdk_signals_watch();
     if (!rdk_pool_run(&c->ablation, &plan, &io, &end, s)) return rdk_cli_failed(s);
@@ -300,6 +310,20 @@ static int run(call *c, const char *program, rdk_status *s)
     if (end.failed && !plan.only)
         fprintf(stderr, "rootdk: %zu run%s failed\n", end.failed, end.failed > 1 ? "s" : "");
     return end.failed ? RDK_EXIT_FAILED : RDK_EXIT_DONE;
+}
+
+/* The data may lie on another machine, or be others by now: what is done was done on the same. */
+static bool collect(call *c, rdk_status *s)
+{
+    rdk_ablation *a = &c->ablation;
+    rdk_status absent = {0}, other = {0};
+    rdk_ablation_resolve(a, &absent);
+    if (!rdk_ablation_check_data(a, &other)) {
+        fprintf(stderr, "rootdk: note: %s; gathered is what was done before\n", other.message);
+        a->resolved = NULL;
+    }
+    a->data = NULL;
+    return gather(c, s);
 }
 
 static int act(call *c, rdk_status *s)
@@ -317,16 +341,13 @@ static int act(call *c, rdk_status *s)
         return rdk_cli_failed(s);
     }
     if (o->collect) {
-        rdk_status ignored = {0}; /* the data may lie on another machine, or be others by now */
-        rdk_ablation_resolve(a, &ignored);
-        if (!rdk_ablation_check_data(a, &ignored)) a->resolved = NULL;
-        a->data = NULL;
-        return gather(c, s) ? RDK_EXIT_DONE : rdk_cli_failed(s);
+        return rdk_ablation_check_alike(a, s) && collect(c, s) ? RDK_EXIT_DONE : rdk_cli_failed(s);
     }
     if (!rdk_ablation_resolve(a, s) || !rdk_ablation_check_counts(a, c->wishes, c->n_wishes, s))
         return rdk_cli_failed(s);
     if (c->words.action == RDK_ACTION_DESCRIBE) {
-        rdk_ablation_describe(a, stdout);
+        rdk_pool_plan plan = plan_of(c, rdk_cli_program());
+        rdk_ablation_describe(a, plan.jobs, plan.threads, stdout);
         return RDK_EXIT_DONE;
     }
     if (!rdk_ablation_check_data(a, s)) return rdk_cli_failed(s);

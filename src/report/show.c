@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/utf8.h"
 #include "canvas.h"
@@ -77,6 +78,13 @@ static void take_runs(view *v, rdk_report *r)
     }
 }
 
+/* What a shell makes of a star names the plain files of an ablation as well: nobody means those. */
+static bool is_file(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 /* A directory that cannot be read is told beside others, and is the failure where it is alone. */
 static bool open_all(view *v, rdk_status *s)
 {
@@ -85,6 +93,7 @@ static bool open_all(view *v, rdk_status *s)
     if (!v->reports) return false;
     for (size_t i = 0; i < v->o->n_directories; i++) {
         rdk_status cause = {0};
+        if (v->o->n_directories > 1 && is_file(v->o->directories[i])) continue;
         if (rdk_report_collect(&v->reports[i], v->o->directories[i], &cause)) {
             take_runs(v, &v->reports[i]);
             continue;
@@ -96,7 +105,9 @@ static bool open_all(view *v, rdk_status *s)
         fprintf(v->out, "left out: %s\n", t.data ? t.data : "");
         rdk_text_free(&t);
     }
-    return v->n || rdk_fail(s, first.code, "%s", first.message);
+    if (v->n) return true;
+    return first.code ? rdk_fail(s, first.code, "%s", first.message)
+                      : rdk_fail(s, RDK_EVALUE, "these are plain files: show takes directories");
 }
 
 /* The end of a name that is too long, behind a mark of the cut. */
