@@ -57,8 +57,10 @@ void rdk_pace_words(const rdk_pace *p, double flops, size_t jobs, int threads, r
         return;
     }
     at_once *= (double)threads;
-    rdk_text_duration(t, flops / FAST / at_once);
-    rdk_text_add(t, " to ");
+    if (flops / SLOW / at_once > 1) {
+        rdk_text_duration(t, flops / FAST / at_once);
+        rdk_text_add(t, " to ");
+    }
     rdk_text_duration(t, flops / SLOW / at_once);
     rdk_text_add(t, " at %.0f to %.0f GFLOP/s a thread; measured as soon as runs go", SLOW / 1e9,
                  FAST / 1e9);

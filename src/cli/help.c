@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * --help, from the tables of verbs, options, switches, scalings and tasks.
- * Invariant: one line an option, at most 100 columns (tests/cli/test_usage.c). */
+ * Invariant: one line an option, at most 100 columns (tests/cli/test_help.c). */
 #include <string.h>
 
 #include "cli.h"
