@@ -140,6 +140,32 @@ START_TEST(a_run_of_another_configuration_is_refused)
 }
 END_TEST
 
+/* ---- intervals as text ----------------------------------------------------------------------- */
+
+/* No digit that the width makes meaningless: the half to two, the mean to as many places. */
+START_TEST(digits_fit_the_width)
+{
+    static const struct {
+        double mean, half, factor;
+        size_t n;
+        const char *text_mean, *text_half;
+    } cases[] = {
+        {8.8542, 5.6123, 1, 3, "8.9", "5.6"},      {0.088542, 0.056123, 100, 3, "8.9", "5.6"},
+        {3.3754, 0.1512, 1, 3, "3.38", "0.15"},    {0.03734, 0.000261, 1, 3, "0.03734", "0.00026"},
+        {120.4, 33.3, 1, 2, "120", "33"},          {1234.5, 678.9, 1, 2, "1234", "679"},
+        {0.5, 0, 1, 4, "0.5", "0"},                {0.123456, NAN, 1, 1, "0.1235", ""},
+        {1.2345e-7, 3.2e-9, 1, 3, "1.23e-7", "3.2e-9"}, {-0.25, 0.031, 1, 3, "-0.250", "0.031"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char mean[RDK_INTERVAL_TEXT], half[RDK_INTERVAL_TEXT];
+        rdk_interval v = {cases[i].mean, cases[i].half, cases[i].n};
+        rdk_interval_texts(v, cases[i].factor, mean, half);
+        ck_assert_str_eq(mean, cases[i].text_mean);
+        ck_assert_str_eq(half, cases[i].text_half);
+    }
+}
+END_TEST
+
 /* ---- over seeds ------------------------------------------------------------------------------ */
 
 /* losses 1, 2, 6: mean 3, deviation sqrt(7), half width 4.3027 sqrt(7 / 3) = 6.572. */
@@ -158,7 +184,7 @@ START_TEST(means_and_intervals_leave_diverged_runs_out)
                              "n at end | diverged |\n"
                              "|-----|------------|------------|-----------|-----------------|------"
                              "---------|----------|\n"
-                             "| 4   | 3 +- 6.6   | 50 +- 0    | 100 (4/4) | 0.6 +- 0        | "
+                             "| 4   | 3.0 +- 6.6 | 50 +- 0    | 100 (4/4) | 0.6 +- 0        | "
                              "0.375 +- 0    | 1/4      |\n"
                              "| 8   | 0.0625     | 50         | 100 (1/1) | 0.6             | "
                              "0.375         | 0/1      |\n"
@@ -311,6 +337,7 @@ RDK_TEST_MAIN("results", {
     ADD(one_damaged_run_is_named_and_the_others_are_read);
     ADD(a_run_that_lost_its_end_is_damaged);
     ADD(a_run_of_another_configuration_is_refused);
+    ADD(digits_fit_the_width);
     ADD(means_and_intervals_leave_diverged_runs_out);
     ADD(best_rate_and_sensitivity);
     ADD(best_rate_where_some_run_diverged_at_every_rate);
