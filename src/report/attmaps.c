@@ -214,7 +214,7 @@ static bool examples_alike(const rdk_report *r)
 static void write_figure(sketch *k, rdk_text *t)
 {
     double lines = rdk_count((k->placed + COLUMNS - 1) / COLUMNS);
-    rdk_figure_open(t, "fig-maps", "marks", false,
+    rdk_figure_open(t, rdk_report_id(k->r, "fig-maps"), "marks", false,
                     20 + (k->alike ? BOTTOM : 0) + lines * line_height(k),
                     "Attention maps of one example");
     rdk_shade_key(t, LEFT, 2, "0", "1: p, by its square root");
@@ -224,7 +224,7 @@ static void write_figure(sketch *k, rdk_text *t)
                         "query, a column a key, before the first update and at the end. Queries in "
                         "bold have a counted target. Of several runs the sharpest head of the "
                         "first and of the last layer; of a run alone its first four heads.");
-    rdk_figure_csv(t, "fig-maps", &k->csv);
+    rdk_figure_csv(t, rdk_report_id(k->r, "fig-maps"), &k->csv);
 }
 
 void rdk_attention_maps(rdk_report *r, rdk_text *t)

@@ -3,8 +3,10 @@
 //
 // Invariant: the page is whole without this. Figures are drawn anew from the numbers that stand
 // beside them, in the manner of src/report/curves.c. Nothing is fetched.
-// page.c wraps this file and page_read.js, in this order, into one function.
-var R = JSON.parse(document.getElementById("runs").textContent);
+// page.c wraps this file and page_read.js, in this order, into one function of a root: a group of runs
+// that learn one task. Its ids, and its part of the address, begin with a prefix of their own.
+var PREFIX = root.getAttribute("data-prefix");
+var R = JSON.parse(document.getElementById(PREFIX + "runs").textContent);
 var NS = "http://www.w3.org/2000/svg", tip = document.getElementById("tip");
 var figures = [], lr = -1;
 R.options.forEach(function (o, i) { if (o.name === "lr") lr = i; });
@@ -15,9 +17,11 @@ R.options.forEach(function (o, i) { if (o.name === "lr") lr = i; });
 var view = fresh();
 function fresh() { return { off: {}, only: [], rates: null, logx: {}, logy: {}, smooth: 0, zoom: {} }; }
 
+function mine(pair) { return pair.slice(0, PREFIX.length) === PREFIX; }
+
 function encode() {
   var q = [];
-  function add(k, list) { if (list.length) q.push(k + "=" + list.map(encodeURIComponent).join(",")); }
+  function add(k, list) { if (list.length) q.push(PREFIX + k + "=" + list.map(encodeURIComponent).join(",")); }
   add("off", Object.keys(view.off));
   add("only", view.only.map(String));
   if (view.rates) add("lr", view.rates.map(String));
@@ -30,6 +34,7 @@ function encode() {
     })));
   });
   if (!q.length && location.hash.indexOf("=") < 0) return; // the hash is a place on the page
+  q = location.hash.slice(1).split("&").filter(function (pair) { return pair.indexOf("=") > 0 && !mine(pair); }).concat(q);
   try { history.replaceState(null, "", "#" + q.join("&")); } catch (e) { location.hash = q.join("&"); }
 }
 
@@ -37,7 +42,8 @@ function decode() {
   if (location.hash.indexOf("=") < 0) return;
   view = fresh();
   location.hash.slice(1).split("&").forEach(function (pair) {
-    var at = pair.indexOf("="), key = pair.slice(0, at);
+    if (!mine(pair)) return;
+    var at = pair.indexOf("="), key = pair.slice(PREFIX.length, at);
     var list = pair.slice(at + 1).split(",").map(decodeURIComponent);
     function marks() { var m = {}; list.forEach(function (k) { m[k] = 1; }); return m; }
     if (key === "off") view.off = marks();
@@ -295,11 +301,11 @@ function draw(f) {
 function dim() {
   var series = seriesShown(), colours = {};
   R.series.forEach(function (name, s) { if (series[s]) colours[R.colour[s]] = 1; });
-  document.querySelectorAll("figure.marks .panel [class*=' c'], figure.marks .panel [class^='c']").forEach(function (e) {
+  root.querySelectorAll("figure.marks .panel [class*=' c'], figure.marks .panel [class^='c']").forEach(function (e) {
     var c = /\bc(\d)\b/.exec(e.getAttribute("class"));
     e.classList.toggle("dim", !!c && !colours[c[1]]);
   });
-  document.querySelectorAll(".key").forEach(function (e) {
+  root.querySelectorAll(".key").forEach(function (e) {
     e.classList.toggle("off", !series[e.getAttribute("data-s")]);
   });
 }

@@ -87,7 +87,7 @@ void rdk_section_curves(rdk_report *r, rdk_text *t)
         rdk_text_add(&caption, ". Each series at its best learning rate%s",
                      "<span class=\"js\">; the chips above show others</span>");
     rdk_text_add(&caption, ". <span class=\"bad\">&times;</span>: a number became non-finite.");
-    rdk_curve_figure(r, t, "fig-loss", rows, 2, 32000, caption.data ? caption.data : "");
+    rdk_curve_figure(r, t, rdk_report_id(r, "fig-loss"), rows, 2, 32000, caption.data ? caption.data : "");
     rdk_text_free(&caption);
 }
 
@@ -129,7 +129,7 @@ static void entropy_figure(rdk_report *r, rdk_text *t)
                            "theory predicts for the start at that d_k and scale");
     if (n < r->layers) rdk_text_add(&caption, ". %zu of %zu layers", n, r->layers);
     rdk_text_add(&caption, ". Low entropy is no failure by itself: see section 7.");
-    rdk_curve_figure(r, t, "fig-entropy", rows, n, 10000, caption.data ? caption.data : "");
+    rdk_curve_figure(r, t, rdk_report_id(r, "fig-entropy"), rows, n, 10000, caption.data ? caption.data : "");
     rdk_text_free(&caption);
 }
 
@@ -166,10 +166,10 @@ static void deviation_figure(rdk_report *r, rdk_text *t)
     p.x = p.y = both;
     p.x.label = "predicted std of the scores";
     p.y.label = "measured";
-    rdk_figure_open(t, "fig-std", "marks", true, height, p.title);
+    rdk_figure_open(t, rdk_report_id(r, "fig-std"), "marks", true, height, p.title);
     rdk_figure_key(t, r, true);
-    rdk_panel_open(t, &p, "fig-std", 0);
-    rdk_panel_clip(t, &p, "fig-std", 0);
+    rdk_panel_open(t, &p, rdk_report_id(r, "fig-std"), 0);
+    rdk_panel_clip(t, &p, rdk_report_id(r, "fig-std"), 0);
     double ends[] = {both.low, both.high};
     rdk_panel_line(t, &p, &(rdk_curve){2, ends, ends}, "class=\"level\"");
     rdk_panel_unclip(t);
@@ -193,7 +193,7 @@ static void deviation_figure(rdk_report *r, rdk_text *t)
                         "triangle, diamond: layer 0, 1, 2, 3), against the prediction from the "
                         "initial weights. On the dashed line they agree; below it, inputs share a "
                         "common part, which a row does not see.");
-    rdk_figure_csv(t, "fig-std", &csv);
+    rdk_figure_csv(t, rdk_report_id(r, "fig-std"), &csv);
     rdk_text_free(&csv);
 }
 

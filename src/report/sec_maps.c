@@ -145,7 +145,7 @@ static void saturation_rows(rdk_report *r, rdk_text *t)
             }
         }
     }
-    rdk_figure_csv(t, "fig-saturation", &csv);
+    rdk_figure_csv(t, rdk_report_id(r, "fig-saturation"), &csv);
     rdk_text_free(&csv);
 }
 
@@ -168,7 +168,7 @@ static void saturation_figure(rdk_report *r, rdk_text *t)
     double cell = (double)RDK_FIGURE_WIDTH / (double)columns;
     double tall = fmin(fmax(14 * (double)most_rows(r), 48), 220), line = tall + LABELS + BOTTOM;
     bool thinned = false;
-    rdk_figure_open(t, "fig-saturation", "marks", false, 22 + line * (double)(lines * r->n_panels),
+    rdk_figure_open(t, rdk_report_id(r, "fig-saturation"), "marks", false, 22 + line * (double)(lines * r->n_panels),
                     "Saturated rows by head and step");
     rdk_shade_key(t, LEFT, 4, "0", "1: share of rows with p > 0.9");
     for (size_t p = 0; p < r->n_panels; p++) {

@@ -80,7 +80,7 @@ static void rate_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t p
         x[n] = r->rate_value[k];
         y[n++] = v.mean;
     }
-    rdk_panel_clip(t, p, "fig-rates", panel);
+    rdk_panel_clip(t, p, rdk_report_id(r, "fig-rates"), panel);
     snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series],
              r->colour[series]);
     if (n) rdk_panel_line(t, p, &(rdk_curve){n, x, y}, classes);
@@ -101,7 +101,7 @@ static void rate_rows(rdk_report *r, rdk_text *t)
         rdk_figure_field(&csv, run->status);
         rdk_text_add(&csv, "\n");
     }
-    rdk_figure_csv(t, "fig-rates", &csv);
+    rdk_figure_csv(t, rdk_report_id(r, "fig-rates"), &csv);
     rdk_text_free(&csv);
 }
 
@@ -121,7 +121,7 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
     x.given = r->rate_value;
     x.n_given = r->n_rates;
     rdk_panel_at(0, r->n_panels, columns, rdk_key_height(r, false), &height);
-    rdk_figure_open(t, "fig-rates", "marks", false, height, "Final loss against learning rate");
+    rdk_figure_open(t, rdk_report_id(r, "fig-rates"), "marks", false, height, "Final loss against learning rate");
     rdk_figure_key(t, r, false);
     for (size_t panel = 0; panel < r->n_panels; panel++) {
         rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, rdk_key_height(r, false), &height);
@@ -130,7 +130,7 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
         p.metric = "loss";
         p.x = x;
         p.y = y;
-        rdk_panel_open(t, &p, "fig-rates", panel);
+        rdk_panel_open(t, &p, rdk_report_id(r, "fig-rates"), panel);
         for (size_t s = 0; s < r->n_series; s++) rate_series(r, t, &p, panel, s);
         rate_seeds(r, t, &p, panel);
         rate_failures(r, t, &p, panel);
@@ -160,12 +160,12 @@ static const rdk_curve *loss_at_probe(const rdk_report_run *run, size_t which)
 }
 
 /* Of a series: its means over seeds at the probed steps. */
-typedef struct travel {
+typedef struct trajectory {
     size_t n;
     const double *step, *entropy, *loss;
-} travel;
+} trajectory;
 
-static travel travel_of(rdk_report *r, size_t series, size_t panel)
+static trajectory trajectory_of(rdk_report *r, size_t series, size_t panel)
 {
     rdk_cell c = {series, panel, RDK_BEST_RATE};
     rdk_band e = rdk_cell_band(r, &c, entropy_mean, 0, false),
@@ -173,15 +173,15 @@ static travel travel_of(rdk_report *r, size_t series, size_t panel)
     size_t n = 0;
     /* the same steps, unless a figure is missing: then as far as they agree */
     while (n < e.mean.n && n < l.mean.n && e.mean.x[n] == l.mean.x[n]) n++;
-    return (travel){n, e.mean.x, e.mean.y, l.mean.y};
+    return (trajectory){n, e.mean.x, e.mean.y, l.mean.y};
 }
 
-static void travel_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t panel,
+static void trajectory_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t panel,
                           size_t series, double last, rdk_text *csv)
 {
-    travel v = travel_of(r, series, panel);
+    trajectory v = trajectory_of(r, series, panel);
     char classes[48];
-    rdk_panel_clip(t, p, "fig-travel", panel);
+    rdk_panel_clip(t, p, rdk_report_id(r, "fig-trajectory"), panel);
     snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series],
              r->colour[series]);
     if (v.n) rdk_panel_line(t, p, &(rdk_curve){v.n, v.entropy, v.loss}, classes);
@@ -212,13 +212,13 @@ static double last_step(const rdk_report *r)
     return last;
 }
 
-static rdk_axis travel_axis(rdk_report *r)
+static rdk_axis trajectory_axis(rdk_report *r)
 {
     rdk_axis y = rdk_axis_new("training loss", false);
     rdk_axis_take(&y, 0);
     for (size_t s = 0; s < r->n_series; s++) {
         for (size_t p = 0; p < r->n_panels; p++) {
-            travel v = travel_of(r, s, p);
+            trajectory v = trajectory_of(r, s, p);
             for (size_t i = 0; i < v.n; i++) rdk_axis_take(&y, v.loss[i]);
         }
     }
@@ -226,7 +226,7 @@ static rdk_axis travel_axis(rdk_report *r)
     return y;
 }
 
-void rdk_section_travel(rdk_report *r, rdk_text *t)
+void rdk_section_trajectory(rdk_report *r, rdk_text *t)
 {
     double height, last = last_step(r), key = rdk_key_height(r, r->n_panels == 1) + 18;
     size_t columns = columns_of(r);
@@ -238,9 +238,9 @@ void rdk_section_travel(rdk_report *r, rdk_text *t)
         return;
     }
     rdk_text_add(&csv, "series,d_k,step,entropy_norm,loss\n");
-    rdk_axis y = travel_axis(r);
+    rdk_axis y = trajectory_axis(r);
     rdk_panel_at(0, r->n_panels, columns, key, &height);
-    rdk_figure_open(t, "fig-travel", "marks", r->n_panels == 1, height, "Entropy against loss");
+    rdk_figure_open(t, rdk_report_id(r, "fig-trajectory"), "marks", r->n_panels == 1, height, "Entropy against loss");
     rdk_figure_key(t, r, r->n_panels == 1);
     snprintf(word, sizeof word, "step %.0f", last);
     rdk_shade_key(t, 100, key - 14, "step 0", word);
@@ -251,8 +251,8 @@ void rdk_section_travel(rdk_report *r, rdk_text *t)
         p.metric = "entropy_norm";
         p.x = (rdk_axis){.low = 0, .high = 1.02, .label = "H / ln n"};
         p.y = y;
-        rdk_panel_open(t, &p, "fig-travel", panel);
-        for (size_t s = 0; s < r->n_series; s++) travel_series(r, t, &p, panel, s, last, &csv);
+        rdk_panel_open(t, &p, rdk_report_id(r, "fig-trajectory"), panel);
+        for (size_t s = 0; s < r->n_series; s++) trajectory_series(r, t, &p, panel, s, last, &csv);
         rdk_panel_close(t);
     }
     rdk_figure_close(t, "Mean <a class=\"metric\" href=\"#m-entropy_norm\">entropy</a> over layers "
@@ -260,6 +260,6 @@ void rdk_section_travel(rdk_report *r, rdk_text *t)
                         "Low entropy at a high loss is saturation, at a low loss success. How a "
                         "healthy run moves: from the right, down to the lower left. Diverged runs "
                         "are left out.");
-    rdk_figure_csv(t, "fig-travel", &csv);
+    rdk_figure_csv(t, rdk_report_id(r, "fig-trajectory"), &csv);
     rdk_text_free(&csv);
 }
