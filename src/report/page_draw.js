@@ -225,6 +225,19 @@ function pathOf(panel, axes, xs, ys) {
   return d;
 }
 
+// Circles at a curve's points, at most 40 of them, the last among them.
+function circlesOf(panel, axes, xs, ys) {
+  var d = "", stride = Math.max(1, Math.ceil(xs.length / 40));
+  for (var i = xs.length - 1; i >= 0; i -= stride) {
+    var px = place(axes.x, xs[i]), py = ys[i] === null ? NaN : place(axes.y, ys[i]);
+    if (!isFinite(px) || !isFinite(py)) continue;
+    py = Math.max(-2, Math.min(3, 1 - py));
+    d += "M" + Math.round(px * panel.box[2] * 10) + " " + Math.round(py * panel.box[3] * 10) +
+      "m-24 0a24 24 0 1 0 48 0a24 24 0 1 0-48 0";
+  }
+  return d;
+}
+
 function drawAxes(g, panel, axes) {
   var b = panel.box;
   g.textContent = "";
@@ -254,8 +267,10 @@ function drawGroup(g, panel, axes, group, f) {
       make("path", { "class": "run" + c, d: pathOf(panel, axes, steps(f, k), k.y) }, g);
     });
   }
-  if (m.x.length) make("path", { "class": group.held ? "held" + c : "mean" + c + " d" + R.colour[group.s],
-    d: pathOf(panel, axes, m.x, view.smooth ? smoothed(m.y) : m.y) }, g);
+  var y = view.smooth ? smoothed(m.y) : m.y;
+  if (!m.x.length) return;
+  if (group.held) make("path", { "class": "held" + c, d: circlesOf(panel, axes, m.x, y) }, g);
+  else make("path", { "class": "mean" + c + " d" + R.colour[group.s], d: pathOf(panel, axes, m.x, y) }, g);
 }
 
 function drawMarks(e, panel, axes) {

@@ -150,11 +150,11 @@ static void starts_figure(rdk_report *r, rdk_text *t)
     rdk_axis_finish(&x);
     x.given = widths;
     x.n_given = widths ? r->n_panels : 0;
-    rdk_panel_at(0, PANELS, PANELS, rdk_key_height(r, false), &height);
+    rdk_panel_at(0, PANELS, PANELS, rdk_key_height(r, false, 0), &height);
     rdk_figure_open(t, rdk_report_id(r, "fig-starts"), "marks", false, height, "Gradients at the start against d_k");
-    rdk_figure_key(t, r, false);
+    rdk_figure_key(t, r, false, 0);
     for (size_t k = 0; k < PANELS; k++) {
-        rdk_panel p = rdk_panel_at(k, PANELS, PANELS, rdk_key_height(r, false), &height);
+        rdk_panel p = rdk_panel_at(k, PANELS, PANELS, rdk_key_height(r, false, 0), &height);
         p.title = STARTS[k].title;
         p.metric = STARTS[k].metric;
         p.x = x;

@@ -120,11 +120,11 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
     rdk_axis_finish(&x);
     x.given = r->rate_value;
     x.n_given = r->n_rates;
-    rdk_panel_at(0, r->n_panels, columns, rdk_key_height(r, false), &height);
+    rdk_panel_at(0, r->n_panels, columns, rdk_key_height(r, false, 0), &height);
     rdk_figure_open(t, rdk_report_id(r, "fig-rates"), "marks", false, height, "Final loss against learning rate");
-    rdk_figure_key(t, r, false);
+    rdk_figure_key(t, r, false, 0);
     for (size_t panel = 0; panel < r->n_panels; panel++) {
-        rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, rdk_key_height(r, false), &height);
+        rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, rdk_key_height(r, false, 0), &height);
         panel_title(r, panel, "Final loss", title);
         p.title = title;
         p.metric = "loss";
@@ -228,7 +228,7 @@ static rdk_axis trajectory_axis(rdk_report *r)
 
 void rdk_section_trajectory(rdk_report *r, rdk_text *t)
 {
-    double height, last = last_step(r), key = rdk_key_height(r, r->n_panels == 1) + 18;
+    double height, last = last_step(r), key = rdk_key_height(r, r->n_panels == 1, 0) + 18;
     size_t columns = columns_of(r);
     char title[96], word[64];
     rdk_text csv = {0};
@@ -241,7 +241,7 @@ void rdk_section_trajectory(rdk_report *r, rdk_text *t)
     rdk_axis y = trajectory_axis(r);
     rdk_panel_at(0, r->n_panels, columns, key, &height);
     rdk_figure_open(t, rdk_report_id(r, "fig-trajectory"), "marks", r->n_panels == 1, height, "Entropy against loss");
-    rdk_figure_key(t, r, r->n_panels == 1);
+    rdk_figure_key(t, r, r->n_panels == 1, 0);
     snprintf(word, sizeof word, "step %.0f", last);
     rdk_shade_key(t, 100, key - 14, "step 0", word);
     for (size_t panel = 0; panel < r->n_panels; panel++) {
