@@ -65,7 +65,7 @@ static void draw_marks(rdk_text *t, unsigned marks, double y)
         if (!(marks & m->mark)) continue;
         sample(t, m->classes, x, y - 4, m->path);
         rdk_svg_text(t, x + BEHIND, y, "label soft", m->says);
-        x += BEHIND + APART + 6.2 * rdk_count(strlen(m->says));
+        x += BEHIND + APART + 5.2 * rdk_count(strlen(m->says));
     }
     rdk_text_add(t, "</g>\n");
 }

@@ -11,7 +11,7 @@
 #include "figure.h"
 #include "svg.h"
 
-enum { LEFT = RDK_FIGURE_LEFT, RIGHT = 14, ABOVE = 24, BELOW = 40 };
+enum { LEFT = RDK_FIGURE_LEFT, RIGHT = 14, ABOVE = 24, BELOW = 40, EDGE = 3 };
 static const double FLATTEST = 150, TALLEST = 250;
 
 rdk_panel rdk_panel_at(size_t k, size_t n, size_t columns, double above, double *height)
@@ -102,13 +102,13 @@ void rdk_panel_open(rdk_text *t, const rdk_panel *p, const char *id, size_t k)
 {
     rdk_text_add(t, "<g class=\"panel\" data-p=\"%zu\">\n<clipPath id=\"%s-%zu\"><rect x=\"", k, id,
                  k);
-    rdk_coordinate(t, p->left);
+    rdk_coordinate(t, p->left - EDGE); /* so that a mark at the edge is whole */
     rdk_text_add(t, "\" y=\"");
-    rdk_coordinate(t, p->top);
+    rdk_coordinate(t, p->top - EDGE);
     rdk_text_add(t, "\" width=\"");
-    rdk_coordinate(t, p->width);
+    rdk_coordinate(t, p->width + 2 * EDGE);
     rdk_text_add(t, "\" height=\"");
-    rdk_coordinate(t, p->height);
+    rdk_coordinate(t, p->height + 2 * EDGE);
     rdk_text_add(t, "\"/></clipPath>\n");
     if (p->metric) rdk_text_add(t, "<a href=\"#m-%s\">", p->metric);
     rdk_svg_text(t, p->left, p->top - 8, "title", p->title);

@@ -37,7 +37,7 @@ static const start_panel STARTS[] = {
     {"Raw |dW_Q|", "ratio", "|dW_Q|", "dW_Q", raw_dq, NULL, NULL},
     {"|dW_Q| / c", "ratio", "|dW_Q| / c", "dW_Q_over_c", dq_over_scale, NULL, NULL},
     {"|dW_Q| / |dW_V|", "ratio", "ratio", "dW_Q_over_dW_V", rdk_run_ratio, NULL, NULL},
-    {"Rows of the score gradient", "ds_median", "norm of a row", "ds_median", rdk_run_ds_median,
+    {"Rows of dL/ds", "ds_median", "norm of a row", "ds_median", rdk_run_ds_median,
      ds_p10, ds_p90},
 };
 
@@ -72,6 +72,8 @@ static point at(rdk_report *r, const start_panel *a, size_t series, size_t panel
     return p;
 }
 
+static const double WIDEST = 4;
+
 static rdk_axis y_axis(rdk_report *r, const start_panel *a)
 {
     rdk_axis y = rdk_axis_new(a->label, true);
@@ -79,9 +81,9 @@ static rdk_axis y_axis(rdk_report *r, const start_panel *a)
         for (size_t p = 0; p < r->n_panels; p++) {
             point v = at(r, a, s, p);
             rdk_axis_take(&y, v.mean);
-            if (!a->high) continue;
-            rdk_axis_take(&y, v.low);
-            rdk_axis_take(&y, v.high);
+            /* of few seeds an interval may be so wide that nothing else is seen */
+            rdk_axis_take(&y, a->high ? v.low : fmax(v.low, v.mean / WIDEST));
+            rdk_axis_take(&y, a->high ? v.high : fmin(v.high, v.mean * WIDEST));
         }
     }
     rdk_axis_finish(&y);
@@ -101,9 +103,9 @@ static void draw_series(rdk_report *r, rdk_text *t, const start_panel *a, const 
         double shifted = (double)r->d_k[k] * pow(1.08, (double)series - (double)r->n_series / 2);
         if (!(v.mean > 0)) continue;
         snprintf(classes, sizeof classes, "bar c%d", r->colour[series]);
-        rdk_panel_bar(t, p, a->high ? shifted : (double)r->d_k[k], v.low, v.high, classes);
+        rdk_panel_bar(t, p, shifted, v.low, v.high, classes);
         snprintf(classes, sizeof classes, "dot c%d", r->colour[series]);
-        x[n] = a->high ? shifted : (double)r->d_k[k];
+        x[n] = shifted;
         y[n++] = v.mean;
         rdk_panel_dot(t, p, x[n - 1], v.mean, 0, classes, r->series[series]);
     }

@@ -191,6 +191,7 @@ static void saturation_figure(rdk_report *r, rdk_text *t)
     if (r->n_runs > r->n_series * r->n_panels)
         rdk_text_add(&caption, "; one run of each (the first that did not diverge)");
     if (thinned) rdk_text_add(&caption, "; the largest of each of %d stretches", MOST_STEPS);
+    rdk_text_add(&caption, ".");
     rdk_figure_close(t, caption.data ? caption.data : "");
     rdk_text_free(&caption);
     saturation_rows(r, t);

@@ -29,6 +29,13 @@ static rdk_axis loss_axis(rdk_report *r)
     return y;
 }
 
+/* Series stand a little beside each other, so that their bars do not hide each other. */
+static double beside(const rdk_report *r, const rdk_panel *p, double rate, size_t series)
+{
+    double from_middle = rdk_count(series) - (rdk_count(r->n_series) - 1) / 2;
+    return rate * pow(p->x.high / p->x.low, 0.014 * from_middle);
+}
+
 static void rate_seeds(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t panel)
 {
     char classes[32], a[RDK_READABLE];
@@ -40,7 +47,8 @@ static void rate_seeds(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t pa
         rdk_text_add(&says, "%s: %s", run->name, rdk_readable(loss, a));
         snprintf(classes, sizeof classes, "seed c%d", r->colour[run->series]);
         if (isfinite(loss))
-            rdk_panel_dot(t, p, r->rate_value[run->rate], loss, 0, classes, says.data);
+            rdk_panel_dot(t, p, beside(r, p, r->rate_value[run->rate], run->series), loss, 0,
+                          classes, says.data);
         rdk_text_free(&says);
     }
 }
@@ -53,13 +61,12 @@ static void rate_failures(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t
             rdk_cell c = {s, panel, (int)k};
             size_t diverged;
             rdk_cell_runs(r, &c, &diverged);
-            double shift = pow(p->x.high / p->x.low, 0.02 * (double)s);
+            double x = beside(r, p, r->rate_value[k], s);
             char word[48];
             if (!diverged) continue;
-            rdk_panel_cross(t, p, r->rate_value[k] * shift, p->y.high, "death");
+            rdk_panel_cross(t, p, x, p->y.high, "death");
             snprintf(word, sizeof word, "%zu", diverged);
-            rdk_panel_word(t, p, r->rate_value[k] * shift,
-                           p->y.high * pow(p->y.low / p->y.high, .07), "note mid", word);
+            rdk_panel_word(t, p, x, p->y.high * pow(p->y.low / p->y.high, .07), "note mid", word);
         }
     }
 }
@@ -76,8 +83,9 @@ static void rate_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t p
         if (!v.n) continue;
         snprintf(classes, sizeof classes, "bar c%d", r->colour[series]);
         if (v.n > 2)
-            rdk_panel_bar(t, p, r->rate_value[k], v.mean - v.half, v.mean + v.half, classes);
-        x[n] = r->rate_value[k];
+            rdk_panel_bar(t, p, beside(r, p, r->rate_value[k], series), v.mean - v.half,
+                          v.mean + v.half, classes);
+        x[n] = beside(r, p, r->rate_value[k], series);
         y[n++] = v.mean;
     }
     rdk_panel_clip(t, p, rdk_report_id(r, "fig-rates"), panel);
@@ -138,7 +146,8 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
     }
     rdk_figure_close(t, "Final held-out <a class=\"metric\" href=\"#m-loss\">loss</a>: small "
                         "discs are seeds, the line joins their means (of those that did not "
-                        "diverge), bars are 95&nbsp;% t-intervals of three seeds or more. "
+                        "diverge), bars are 95&nbsp;% t-intervals of three seeds or more; series stand a "
+                        "little beside each other. "
                         "<span class=\"bad\">&times;</span>: runs that diverged, and how many. The "
                         "flatter the line, the smaller the <a class=\"metric\" "
                         "href=\"#m-sensitivity\">sensitivity</a>.");
@@ -165,15 +174,26 @@ typedef struct trajectory {
     const double *step, *entropy, *loss;
 } trajectory;
 
+/* Rows are logged and probed at intervals of their own: the steps that have both. */
 static trajectory trajectory_of(rdk_report *r, size_t series, size_t panel)
 {
     rdk_cell c = {series, panel, RDK_BEST_RATE};
     rdk_band e = rdk_cell_band(r, &c, entropy_mean, 0, false),
              l = rdk_cell_band(r, &c, loss_at_probe, 0, false);
+    double *entropy = rdk_report_alloc(r, e.mean.n + 1, sizeof *entropy);
+    double *loss = rdk_report_alloc(r, e.mean.n + 1, sizeof *loss);
+    double *step = rdk_report_alloc(r, e.mean.n + 1, sizeof *step);
     size_t n = 0;
-    /* the same steps, unless a figure is missing: then as far as they agree */
-    while (n < e.mean.n && n < l.mean.n && e.mean.x[n] == l.mean.x[n]) n++;
-    return (trajectory){n, e.mean.x, e.mean.y, l.mean.y};
+    if (!entropy || !loss || !step) return (trajectory){0};
+    for (size_t i = 0, k = 0; i < e.mean.n; i++) {
+        while (k < l.mean.n && l.mean.x[k] < e.mean.x[i]) k++;
+        if (k == l.mean.n || l.mean.x[k] != e.mean.x[i]) continue;
+        if (isnan(e.mean.y[i]) || isnan(l.mean.y[k])) continue;
+        step[n] = e.mean.x[i];
+        entropy[n] = e.mean.y[i];
+        loss[n++] = l.mean.y[k];
+    }
+    return (trajectory){n, step, entropy, loss};
 }
 
 static void trajectory_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t panel,

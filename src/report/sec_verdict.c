@@ -47,8 +47,9 @@ static void end_sentence(rdk_report *r, rdk_text *t, const size_t *order, size_t
 {
     rdk_cell c = rdk_verdict_cell(r, order[0]);
     const rdk_report_run *any = rdk_cell_example(r, &c);
-    rdk_text_add(t, "<li>Held-out loss at the end%s: ",
-                 r->n_rates > 1 ? ", each at its best learning rate" : "");
+    rdk_text_add(t, "<li>Held-out loss at the end");
+    if (r->n_panels > 1) rdk_text_add(t, ", at d_k = %zu", r->d_k[rdk_verdict_panel(r)]);
+    rdk_text_add(t, "%s: ", r->n_rates > 1 ? ", each at its best learning rate" : "");
     for (size_t k = 0; k < n; k++) {
         rdk_interval loss = rdk_verdict_figure(r, order[k], rdk_run_loss);
         rdk_interval accuracy = rdk_verdict_figure(r, order[k], rdk_run_accuracy);
@@ -135,13 +136,20 @@ static void compare_sentence(rdk_report *r, rdk_text *t, const size_t *order, si
 
 /* ---- learning rates -------------------------------------------------------------------------- */
 
+/* Of a series that never leaves chance the sensitivity is 0 and says nothing: its name will do. */
 static void rate_sentence(rdk_report *r, rdk_text *t)
 {
-    size_t told = 0;
+    size_t told = 0, stayed_told = 0;
+    rdk_text still = {0};
     if (r->n_rates < 2) return;
     for (size_t s = 0; s < r->n_series; s++) {
         rdk_interval v = rdk_rate_sensitivity(r, s, rdk_verdict_panel(r), false);
         if (!v.n) continue;
+        if (stayed(r, s)) {
+            rdk_text_add(&still, stayed_told++ ? ", " : "");
+            rdk_verdict_name(&still, r, s);
+            continue;
+        }
         rdk_text_add(t,
                      told++ ? ", "
                             : "<li>Over %zu learning rates, sensitivity (mean loss above "
@@ -150,10 +158,13 @@ static void rate_sentence(rdk_report *r, rdk_text *t)
         rdk_interval_words(t, v);
         rdk_text_add(t, " for ");
         rdk_verdict_name(t, r, s);
-        if (stayed(r, s)) rdk_text_add(t, " (near chance even at its best)");
     }
-    rdk_text_add(t,
-                 told ? ": among those that learn, the smaller, the wider the window.</li>\n" : "");
+    if (told) rdk_text_add(t, ": the smaller, the wider the window.</li>\n");
+    if (stayed_told && rdk_text_ok(&still, r->status))
+        rdk_text_add(t, "<li>Near chance even at the best of %zu learning rates, so without a window: "
+                     "%s.</li>\n",
+                     r->n_rates, still.data);
+    rdk_text_free(&still);
 }
 
 /* ---- a run alone ----------------------------------------------------------------------------- */
