@@ -52,6 +52,7 @@ typedef struct rdk_report_run {
     double std_theory, entropy_theory;
     rdk_start start;
     double score_scale;
+    double score_std_last, score_absmax_last; /* at the last look: mean, largest over heads */
     rdk_run_figures figures;
     double vocabulary, chance_accuracy, floor_loss;
     double died_step, died_loss; /* where a number became non-finite, and the last finite loss */

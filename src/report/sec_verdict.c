@@ -167,49 +167,6 @@ static void rate_sentence(rdk_report *r, rdk_text *t)
     rdk_text_free(&still);
 }
 
-/* ---- a run alone ----------------------------------------------------------------------------- */
-
-static void alone(rdk_report *r, rdk_text *t)
-{
-    const rdk_report_run *run = &r->runs[0];
-    rdk_text_add(t, "<li>");
-    if (run->diverged) {
-        rdk_text_add(t, "The run diverged at step %.0f: a loss or a gradient was not finite",
-                     run->died_step);
-    } else if (isfinite(run->figures.loss)) {
-        rdk_text_add(t, "After %.0f steps the held-out loss is ", run->step);
-        rdk_verdict_number(t, run->figures.loss);
-        rdk_text_add(t, ", %.2f&nbsp;%% of targets right", 100 * run->figures.accuracy);
-        if (isfinite(run->figures.chance_loss)) {
-            rdk_text_add(t, " (knowing nothing: ");
-            rdk_verdict_number(t, run->figures.chance_loss);
-            rdk_text_add(t, ", %.1f&nbsp;%%)", 100 * run->chance_accuracy);
-        }
-        if (isfinite(run->figures.solved_at))
-            rdk_text_add(t, "; 99&nbsp;%% right at step %.0f", run->figures.solved_at);
-    } else {
-        rdk_text_add(t, "There is no evaluation yet");
-    }
-    rdk_text_add(t, ".</li>\n");
-    if (isfinite(run->figures.entropy_last) && run->step > 0) {
-        rdk_text_add(t, "<li>Attention went from H/ln n ");
-        rdk_verdict_number(t, run->figures.entropy_first);
-        rdk_text_add(t, " to ");
-        rdk_verdict_number(t, run->figures.entropy_last);
-        rdk_text_add(t, ", rows above p = 0.99 from %.1f&nbsp;%% to %.1f&nbsp;%%",
-                     100 * run->figures.sat99_first, 100 * run->figures.sat99_last);
-        if (run->ratio.n) {
-            rdk_text_add(t, ", |dW_Q|/|dW_V| from ");
-            rdk_verdict_number(t, run->figures.ratio_first);
-            rdk_text_add(t, " to ");
-            rdk_verdict_number(t, run->ratio.y[run->ratio.n - 1]);
-        }
-        rdk_text_add(t, ".</li>\n");
-    }
-    rdk_text_add(t, "<li>One run shows what happened once; what the scaling changed needs an "
-                    "ablation with several seeds.</li>\n");
-}
-
 /* ---- what cannot be concluded ---------------------------------------------------------------- */
 
 static void limits(rdk_report *r, rdk_text *t)
@@ -250,15 +207,15 @@ void rdk_section_verdict(rdk_report *r, rdk_text *t)
     size_t *order = rdk_report_alloc(r, r->n_series, sizeof *order);
     if (!order) return;
     rdk_text_add(t, "<ul class=\"verdict\">\n");
-    rdk_verdict_start(r, t);
-    rdk_verdict_gradient(r, t);
     if (r->ablation) {
+        rdk_verdict_start(r, t);
+        rdk_verdict_gradient(r, t);
         size_t n = rank(r, order);
         if (n) end_sentence(r, t, order, n);
         compare_sentence(r, t, order, n);
         rate_sentence(r, t);
     } else {
-        alone(r, t);
+        rdk_verdict_alone(r, t);
     }
     limits(r, t);
     rdk_text_add(t, "</ul>\n");

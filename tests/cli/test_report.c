@@ -49,6 +49,55 @@ START_TEST(a_page_of_a_run)
 }
 END_TEST
 
+/* What the terminal said at the end, the page says too: every line, but for its first letter. */
+START_TEST(a_run_alone_has_the_verdict_of_the_terminal)
+{
+    static const char *const runs[][5] = {{"--scale", "none"}, {"--task", "random", "--dropout", "0"},
+                                          {"--qk-norm", "l2"}};
+    char *dir = program_directory();
+    const char *base[PROGRAM_ARGS] = {"--seq-len", "4",       "--vocab", "5",       "--d-model", "8",
+                                      "--batch",   "4",       "--steps", "6",       "--eval-size",
+                                      "8",         "--quiet", "--out",   "run",     "--eval-every",
+                                      "2",         "--force", "--task",  "copy"};
+    base[18 + (_i == 1 ? 0 : 2)] = NULL;
+    program_run r = train_and_read(dir, base, runs[_i], 0);
+    char *page = report(dir, "run");
+    int lines = 0;
+    for (char *line = r.out, *end; (end = strchr(line, '\n')); line = end + 1, lines++) {
+        char want[512];
+        if (!strncmp(line, "run ", 4)) continue;
+        snprintf(want, sizeof want, "%.*s</li>", (int)(end - line) - 10, line + 10);
+        holds(page, want);
+    }
+    ck_assert_int_ge(lines, 6);
+    free(page);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Rows are logged every second step and attention looked at every step: the path of section 7 has
+ * what both have, to the end. */
+START_TEST(the_path_has_every_step_of_both)
+{
+    char *dir = program_directory();
+    train(dir, TINY,
+          WITH("--steps", "6", "--log-every", "2", "--probe-every", "1", "--out", "run"), 0);
+    char *page = report(dir, "run");
+    const char *csv = strstr(page, "class=\"csv\" data-of=\"fig-trajectory\"");
+    ck_assert(csv != NULL);
+    const char *end = strstr(csv, "</script>");
+    for (int step = 0; step <= 6; step++) {
+        char row[32];
+        snprintf(row, sizeof row, "\\nsqrt,4,%d,", step);
+        const char *at = strstr(csv, row);
+        ck_assert_msg((at && at < end) == (step % 2 == 0), "step %d: %.400s", step, csv);
+    }
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* The line that was drawn, read back through its axis, is the column of the file. */
 START_TEST(a_drawn_line_is_the_column)
 {
@@ -300,6 +349,8 @@ END_TEST
 
 RDK_TEST_MAIN("report", {
     ADD(a_page_of_a_run);
+    ADD_LOOP(a_run_alone_has_the_verdict_of_the_terminal, 3);
+    ADD(the_path_has_every_step_of_both);
     ADD(a_drawn_line_is_the_column);
     ADD(links_lead_somewhere);
     ADD(the_place_of_a_page);
