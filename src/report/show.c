@@ -21,7 +21,7 @@ enum {
     MOST_RUNS = 26,
     MOST_METRICS = 16,
     METRIC_TEXT = 64,
-    FIGURES = 62
+    FIGURES = 63
 };
 
 static const char USUAL[] = "loss,accuracy,entropy_norm";
@@ -194,7 +194,7 @@ static void summary_row(const view *v, size_t i, int names)
     if (isnan(run->figures.entropy_last))
         snprintf(entropy, sizeof entropy, "%.3f -> -", run->figures.entropy_first);
     if (isnan(run->figures.entropy_first)) snprintf(entropy, sizeof entropy, "-");
-    fprintf(v->out, "%s%c%s %s %-11.11s %7.0f %9s %7s %6s %14s\n",
+    fprintf(v->out, "%s%c%s %s %-11.11s %7.0f %9s %7s %7s %14s\n",
             v->o->colour ? rdk_canvas_colour((unsigned char)(i + 1)) : "", (char)('a' + i),
             v->o->colour ? "\033[0m" : "", name.data ? name.data : "", run->status, run->step,
             rdk_readable(run->figures.loss, loss), right, solved, entropy);
@@ -205,7 +205,7 @@ static void summary(const view *v)
 {
     size_t room = v->o->width > FIGURES + 8 ? v->o->width - FIGURES : 8;
     int names = room < 40 ? (int)room : 40;
-    fprintf(v->out, "  %-*s %-11s %7s %9s %7s %6s %14s\n", names, "run", "status", "step",
+    fprintf(v->out, "  %-*s %-11s %7s %9s %7s %7s %14s\n", names, "run", "status", "step",
             "held-out", "right", "solved", "H/ln n");
     for (size_t g = 0; g < v->n_groups; g++) {
         if (v->n_groups > 1) group_heading(v, g);

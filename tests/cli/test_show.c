@@ -50,7 +50,7 @@ START_TEST(long_names_are_told_apart)
     setenv("LC_ALL", "C", 1);
     setenv("COLUMNS", "80", 1);
     program_run r = call(dir, WITH("show", "abl"), 0);
-    ck_assert_msg(strstr(r.out, "\na ..warmup-10_seed-1 ") != NULL, "%s", r.out);
+    ck_assert_msg(strstr(r.out, "\na ..armup-10_seed-1 ") != NULL, "%s", r.out);
     for (int i = 0; i < 2; i++) {
         snprintf(line, sizeof line, "\n%c %s\n", 'a' + i, names[i]);
         ck_assert_msg(strstr(r.out, line) != NULL, "%s", r.out);
