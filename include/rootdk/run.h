@@ -150,4 +150,21 @@ bool rdk_describe(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_st
 /* The first sequences of the first batch: input, target, loss mask side by side. */
 bool rdk_show_batch(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_status *s);
 
+/* ---- record.c: a flat JSON object, such as run.json ------------------------------------------ */
+
+/* Keys and values. */
+typedef struct rdk_record {
+    char *path;
+    size_t count;
+    struct rdk_record_field {
+        char *key, *value; /* value: a string unescaped; a number as it stands; "" for null */
+    } * fields;
+} rdk_record;
+
+/* NULL on failure: RDK_EIO, RDK_EFORMAT (path, line). */
+rdk_record *rdk_record_read(const char *path, rdk_status *s);
+void rdk_record_free(rdk_record *r);
+const char *rdk_record_word(const rdk_record *r, const char *key); /* NULL where absent */
+double rdk_record_number(const rdk_record *r, const char *key); /* NAN: absent, null, no number */
+
 #endif
