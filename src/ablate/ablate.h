@@ -46,11 +46,11 @@ int rdk_value_compare(const rdk_option *o, const char *a, const char *b);
 /* ---- grid.c, store.c: the points ------------------------------------------------------------ */
 
 /* An option as somebody gave it. */
-typedef struct rdk_wish {
+typedef struct rdk_setting {
     const rdk_option *option;
     const char *text;
     bool list; /* commas and .. separate values; else the text is one value */
-} rdk_wish;
+} rdk_setting;
 
 typedef struct rdk_ablation {
     rdk_arena *arena; /* owns all below */
@@ -69,11 +69,11 @@ typedef struct rdk_ablation {
 } rdk_ablation;
 
 /* The ablation of a directory (empty: runs/ablate-TASK). What stands there, and the points that the
- * wishes add: an option not wished for is as it is there, so that one of its axes takes all its
+ * settings add: an option that is not set is as it is there, so that one of its axes takes all its
  * values. Nothing is written. RDK_EVALUE names an option that contradicts the directory, or of
  * which nothing varies; RDK_EFORMAT a damaged file. Free with rdk_ablation_free either way. */
-bool rdk_ablation_plan(rdk_ablation *a, const char *directory, const rdk_wish *wishes, size_t n,
-                       rdk_status *s);
+bool rdk_ablation_plan(rdk_ablation *a, const char *directory, const rdk_setting *settings,
+                       size_t n, rdk_status *s);
 /* Every point's configuration, checked as a run would: fills resolved and data. */
 bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s);
 /* RDK_ESTATE where a run that is there was begun on other data than the file holds now: both lines
@@ -83,10 +83,10 @@ bool rdk_ablation_check_data(const rdk_ablation *a, rdk_status *s);
 bool rdk_ablation_check_alike(const rdk_ablation *a, rdk_status *s);
 /* RDK_EVALUE names an option that was given on the command line and counts at no point, as train
  * does: its runs would be one run over and over. */
-bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_wish *wishes, size_t n,
+bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_setting *settings, size_t n,
                                rdk_status *s);
 /* Plans again, with the directory locked against others who add points, and writes. */
-bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_status *s);
+bool rdk_ablation_store(rdk_ablation *a, const rdk_setting *settings, size_t n, rdk_status *s);
 void rdk_ablation_free(rdk_ablation *a);
 
 const char *rdk_ablation_value(const rdk_ablation *a, size_t point, size_t axis);
@@ -170,9 +170,9 @@ typedef struct rdk_progress {
     const rdk_run_io *io;
     bool drawn;
     size_t points, done, running, diverged, failed;
-    double cost_left;          /* of what is not finished, running ones included */
-    rdk_pace ended, going;     /* of points that ended in this call; of those that run */
-    double running_seconds;    /* what the running ones have had so far */
+    double cost_left;       /* of what is not finished, running ones included */
+    rdk_pace ended, going;  /* of points that ended in this call; of those that run */
+    double running_seconds; /* what the running ones have had so far */
     double started, last_drawn, last_looked; /* looked: at the speed of those that run */
     size_t jobs;
 } rdk_progress;

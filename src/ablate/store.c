@@ -112,14 +112,14 @@ static bool warmup_fits(const rdk_ablation *a, rdk_status *s)
 }
 
 /* A --config file says everything, so nothing in it is a mistake. */
-bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_wish *wishes, size_t n,
+bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_setting *settings, size_t n,
                                rdk_status *s)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++)
-        if (wishes[i].list && strcmp(wishes[i].text, "auto") != 0)
-            ok = counts_somewhere(a, wishes[i].option, s) &&
-                 (strcmp(wishes[i].option->name, "warmup") != 0 || warmup_fits(a, s));
+        if (settings[i].list && strcmp(settings[i].text, "auto") != 0)
+            ok = counts_somewhere(a, settings[i].option, s) &&
+                 (strcmp(settings[i].option->name, "warmup") != 0 || warmup_fits(a, s));
     return ok;
 }
 
@@ -184,7 +184,7 @@ static int lock_directory(const rdk_ablation *a, rdk_status *s)
     return -1;
 }
 
-bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_status *s)
+bool rdk_ablation_store(rdk_ablation *a, const rdk_setting *settings, size_t n, rdk_status *s)
 {
     char directory[RDK_ABLATION_PATH];
     int lock = lock_directory(a, s);
@@ -192,7 +192,7 @@ bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_s
     /* somebody may have been here since the first plan */
     memcpy(directory, a->directory, sizeof directory);
     rdk_ablation_free(a);
-    bool ok = rdk_ablation_plan(a, directory, wishes, n, s) && rdk_ablation_resolve(a, s);
+    bool ok = rdk_ablation_plan(a, directory, settings, n, s) && rdk_ablation_resolve(a, s);
     ok = ok && (a->stored || write_base(a, s)) && write_points(a, s);
     a->stored = ok;
     close(lock);

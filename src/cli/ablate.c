@@ -65,11 +65,11 @@ const rdk_grammar rdk_ablate_grammar = {
 typedef struct call {
     rdk_words words;
     ablate_options options;
-    rdk_config run;       /* --out, --threads, --quiet; the values of --config */
-    rdk_config from_file; /* the values of --config */
-    bool *in_file;        /* [option_count] */
-    rdk_wish *wishes;     /* [n_wishes] */
-    size_t n_wishes;
+    rdk_config run;        /* --out, --threads, --quiet; the values of --config */
+    rdk_config from_file;  /* the values of --config */
+    bool *in_file;         /* [option_count] */
+    rdk_setting *settings; /* [n_settings] */
+    size_t n_settings;
     rdk_arena *arena;
     rdk_ablation ablation;
 } call;
@@ -95,7 +95,7 @@ static bool is_own(const rdk_option *o)
     return o >= own_options && o < own_options + rdk_ablate_grammar.n_own;
 }
 
-/* Those of this call go into c->run, the others become wishes. */
+/* Those of this call go into c->run, the others become settings. */
 static bool take_words(call *c, rdk_status *s)
 {
     for (size_t i = 0; i < c->words.n_set; i++) {
@@ -105,7 +105,7 @@ static bool take_words(call *c, rdk_status *s)
         if (w->option->scope == RDK_OPT_RUNS) {
             if (!rdk_option_set(&c->run, w->option, w->value, s)) return false;
         } else {
-            c->wishes[c->n_wishes++] = (rdk_wish){w->option, w->value, true};
+            c->settings[c->n_settings++] = (rdk_setting){w->option, w->value, true};
         }
     }
     return true;
@@ -127,7 +127,7 @@ static bool take_file(call *c, rdk_status *s)
         if (o->scope == RDK_OPT_RUNS) {
             if (!rdk_option_set(&c->run, o, text, s)) return false;
         } else {
-            c->wishes[c->n_wishes++] = (rdk_wish){o, text, false};
+            c->settings[c->n_settings++] = (rdk_setting){o, text, false};
         }
     }
     return true;
@@ -155,9 +155,9 @@ static bool check_modes(const call *c, rdk_status *s)
     if (o->list + o->collect + describe + (o->point[0] != 0) > 1)
         return rdk_fail(s, RDK_EVALUE,
                         "--list, --point, --collect and --describe do not go together (keep one)");
-    if ((o->collect || o->point[0]) && c->n_wishes)
+    if ((o->collect || o->point[0]) && c->n_settings)
         return rdk_fail(s, RDK_EVALUE, "--%s is about the runs that --out has (drop --%s)",
-                        o->collect ? "collect" : "point", c->wishes[0].option->name);
+                        o->collect ? "collect" : "point", c->settings[0].option->name);
     return true;
 }
 
@@ -168,8 +168,8 @@ static bool read_call(call *c, rdk_status *s)
     rdk_config_init(&c->from_file);
     c->arena = rdk_arena_new(s);
     c->in_file = rdk_alloc(rdk_option_count(), sizeof *c->in_file, s);
-    c->wishes = rdk_alloc(room, sizeof *c->wishes, s);
-    return c->arena && c->in_file && c->wishes &&
+    c->settings = rdk_alloc(room, sizeof *c->settings, s);
+    return c->arena && c->in_file && c->settings &&
            rdk_words_set_own(&c->words, &rdk_ablate_grammar, &c->options, s) &&
            (!c->words.config_path || read_file(c, s)) && take_words(c, s) && take_file(c, s) &&
            check_modes(c, s);
@@ -331,7 +331,7 @@ static int act(call *c, rdk_status *s)
     rdk_ablation *a = &c->ablation;
     const ablate_options *o = &c->options;
     bool stands = o->collect || o->point[0];
-    if (!rdk_ablation_plan(a, c->run.out, c->wishes, c->n_wishes, s)) {
+    if (!rdk_ablation_plan(a, c->run.out, c->settings, c->n_settings, s)) {
         if (stands && !a->stored && s->code == RDK_EVALUE) {
             rdk_status other = {0};
             rdk_fail(&other, RDK_EVALUE, "there is no ablation in %s (say where with --out)",
@@ -343,7 +343,7 @@ static int act(call *c, rdk_status *s)
     if (o->collect) {
         return rdk_ablation_check_alike(a, s) && collect(c, s) ? RDK_EXIT_DONE : rdk_cli_failed(s);
     }
-    if (!rdk_ablation_resolve(a, s) || !rdk_ablation_check_counts(a, c->wishes, c->n_wishes, s))
+    if (!rdk_ablation_resolve(a, s) || !rdk_ablation_check_counts(a, c->settings, c->n_settings, s))
         return rdk_cli_failed(s);
     if (c->words.action == RDK_ACTION_DESCRIBE) {
         rdk_pool_plan plan = plan_of(c, rdk_cli_program());
@@ -351,7 +351,7 @@ static int act(call *c, rdk_status *s)
         return RDK_EXIT_DONE;
     }
     if (!rdk_ablation_check_data(a, s)) return rdk_cli_failed(s);
-    if (!stands && !rdk_ablation_store(a, c->wishes, c->n_wishes, s)) return rdk_cli_failed(s);
+    if (!stands && !rdk_ablation_store(a, c->settings, c->n_settings, s)) return rdk_cli_failed(s);
     return o->list ? list(c) : run(c, rdk_cli_program(), s);
 }
 
@@ -372,7 +372,7 @@ int rdk_cli_ablate(int argc, char **argv)
     rdk_words_free(&c->words);
     rdk_arena_free(c->arena);
     rdk_free(c->in_file);
-    rdk_free(c->wishes);
+    rdk_free(c->settings);
     rdk_free(c);
     return status;
 }

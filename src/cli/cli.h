@@ -34,11 +34,11 @@ typedef struct rdk_otherwise {
 typedef struct rdk_grammar {
     const rdk_option *own; /* [n_own] rows over a struct of the verb's own */
     size_t n_own;
-    bool runs;           /* the options of a run (src/run/options.c) as well */
+    bool runs;                      /* the options of a run (src/run/options.c) as well */
     const rdk_otherwise *otherwise; /* [n_otherwise] those of them that are not as under train */
     size_t n_otherwise;
     const char *without_runs; /* why the options of a run are not there, for who gives one; NULL */
-    unsigned switches;   /* 1 << action of those it takes beside those that every verb takes */
+    unsigned switches;        /* 1 << action of those it takes beside those that every verb takes */
     const char *operand; /* what words without -- are to it ("a run's directory"); NULL: none */
     const char *notes;   /* the end of its --help page: lines, or NULL */
 } rdk_grammar;

@@ -9,7 +9,7 @@
 
 #include <rootdk/report.h>
 
-/* ---- alike.c: of two runs --------------------------------------------------------------------- */
+/* ---- alike.c: of two runs -------------------------------------------------------------------- */
 
 /* Do their options ask for one task? Resolved ones, or both not. */
 bool rdk_same_task(const rdk_config *a, const rdk_config *b);
@@ -42,8 +42,7 @@ rdk_run_figures rdk_run_figures_of(const rdk_table *metrics, const rdk_table *at
                                    const rdk_table *gradients, const rdk_record *about,
                                    bool diverged);
 /* Is the evaluation there with which a run ends that is done, by its run.json? Else rows are lost:
- * RDK_EFORMAT names the file and the step. metrics is of the run; a run.json without a step passes.
- */
+ * RDK_EFORMAT names the file and the step. A run.json without a step passes. */
 bool rdk_run_figures_whole(const rdk_table *metrics, const rdk_record *about, rdk_status *s);
 /* Takes away what is said of the end. */
 void rdk_run_figures_unend(rdk_run_figures *f);

@@ -74,8 +74,7 @@ static const char *name_of(rdk_report *r, const rdk_report *group)
     rdk_text t = {0};
     size_t same = 0;
     rdk_text_add(&t, "%s", task_of(group));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        option_words(r, group, names[i], &t);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) option_words(r, group, names[i], &t);
     for (const rdk_report *g = r->groups; g < group; g++)
         same += rdk_same_task(config_of(g), config_of(group));
     if (same) rdk_text_add(&t, ", other data (%zu)", same + 1);

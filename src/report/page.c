@@ -86,9 +86,10 @@ static void navigation(const rdk_report *g, size_t parts, rdk_text *t)
 /* Where there are several groups: that there are, and why nothing is said across them. */
 static void groups_words(const rdk_report *r, rdk_text *t)
 {
-    rdk_text_add(t, "<p>%zu runs of %zu tasks. Losses and accuracies of different tasks or data "
-                    "cannot be compared, so each has a part of its own with its own verdict, and "
-                    "nothing is said across them.</p>\n<nav>",
+    rdk_text_add(t,
+                 "<p>%zu runs of %zu tasks. Losses and accuracies of different tasks or data "
+                 "cannot be compared, so each has a part of its own with its own verdict, and "
+                 "nothing is said across them.</p>\n<nav>",
                  r->n_runs, r->n_groups);
     for (size_t k = 0; k < r->n_groups; k++) {
         rdk_text_add(t, "<a href=\"#%sgroup\">", r->groups[k].prefix);
@@ -140,8 +141,8 @@ static void runs_json(rdk_report *r, rdk_text *t)
 
 static void section(rdk_report *g, size_t part, rdk_text *t)
 {
-    rdk_text_add(t, "<section id=\"%s%s\">\n<h2>%zu&ensp;%s</h2>\n", part < METRICS ? g->prefix : "",
-                 PARTS[part].id, part, PARTS[part].title);
+    rdk_text_add(t, "<section id=\"%s%s\">\n<h2>%zu&ensp;%s</h2>\n",
+                 part < METRICS ? g->prefix : "", PARTS[part].id, part, PARTS[part].title);
     PARTS[part].write(g, t);
     rdk_text_add(t, "</section>\n");
 }

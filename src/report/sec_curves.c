@@ -87,7 +87,8 @@ void rdk_section_curves(rdk_report *r, rdk_text *t)
         rdk_text_add(&caption, ". Each series at its best learning rate%s",
                      "<span class=\"js\">; the chips above show others</span>");
     rdk_text_add(&caption, ". <span class=\"bad\">&times;</span>: a number became non-finite.");
-    rdk_curve_figure(r, t, rdk_report_id(r, "fig-loss"), rows, 2, 32000, caption.data ? caption.data : "");
+    rdk_curve_figure(r, t, rdk_report_id(r, "fig-loss"), rows, 2, 32000,
+                     caption.data ? caption.data : "");
     rdk_text_free(&caption);
 }
 
@@ -129,7 +130,8 @@ static void entropy_figure(rdk_report *r, rdk_text *t)
                            "theory predicts for the start at that d_k and scale");
     if (n < r->layers) rdk_text_add(&caption, ". %zu of %zu layers", n, r->layers);
     rdk_text_add(&caption, ". Low entropy is no failure by itself: see section 7.");
-    rdk_curve_figure(r, t, rdk_report_id(r, "fig-entropy"), rows, n, 10000, caption.data ? caption.data : "");
+    rdk_curve_figure(r, t, rdk_report_id(r, "fig-entropy"), rows, n, 10000,
+                     caption.data ? caption.data : "");
     rdk_text_free(&caption);
 }
 

@@ -37,8 +37,7 @@ static const start_panel STARTS[] = {
     {"Raw |dW_Q|", "ratio", "|dW_Q|", "dW_Q", raw_dq, NULL, NULL},
     {"|dW_Q| / c", "ratio", "|dW_Q| / c", "dW_Q_over_c", dq_over_scale, NULL, NULL},
     {"|dW_Q| / |dW_V|", "ratio", "ratio", "dW_Q_over_dW_V", rdk_run_ratio, NULL, NULL},
-    {"Rows of dL/ds", "ds_median", "norm of a row", "ds_median", rdk_run_ds_median,
-     ds_p10, ds_p90},
+    {"Rows of dL/ds", "ds_median", "norm of a row", "ds_median", rdk_run_ds_median, ds_p10, ds_p90},
 };
 
 enum { PANELS = sizeof STARTS / sizeof *STARTS };
@@ -153,7 +152,8 @@ static void starts_figure(rdk_report *r, rdk_text *t)
     x.given = widths;
     x.n_given = widths ? r->n_panels : 0;
     rdk_panel_at(0, PANELS, PANELS, rdk_key_height(r, false, 0), &height);
-    rdk_figure_open(t, rdk_report_id(r, "fig-starts"), "marks", false, height, "Gradients at the start against d_k");
+    rdk_figure_open(t, rdk_report_id(r, "fig-starts"), "marks", false, height,
+                    "Gradients at the start against d_k");
     rdk_figure_key(t, r, false, 0);
     for (size_t k = 0; k < PANELS; k++) {
         rdk_panel p = rdk_panel_at(k, PANELS, PANELS, rdk_key_height(r, false, 0), &height);

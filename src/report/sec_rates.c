@@ -129,10 +129,12 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
     x.given = r->rate_value;
     x.n_given = r->n_rates;
     rdk_panel_at(0, r->n_panels, columns, rdk_key_height(r, false, 0), &height);
-    rdk_figure_open(t, rdk_report_id(r, "fig-rates"), "marks", false, height, "Final loss against learning rate");
+    rdk_figure_open(t, rdk_report_id(r, "fig-rates"), "marks", false, height,
+                    "Final loss against learning rate");
     rdk_figure_key(t, r, false, 0);
     for (size_t panel = 0; panel < r->n_panels; panel++) {
-        rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, rdk_key_height(r, false, 0), &height);
+        rdk_panel p =
+            rdk_panel_at(panel, r->n_panels, columns, rdk_key_height(r, false, 0), &height);
         panel_title(r, panel, "Final loss", title);
         p.title = title;
         p.metric = "loss";
@@ -144,13 +146,14 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
         rate_failures(r, t, &p, panel);
         rdk_panel_close(t);
     }
-    rdk_figure_close(t, "Final held-out <a class=\"metric\" href=\"#m-loss\">loss</a>: small "
-                        "discs are seeds, the line joins their means (of those that did not "
-                        "diverge), bars are 95&nbsp;% t-intervals of three seeds or more; series stand a "
-                        "little beside each other. "
-                        "<span class=\"bad\">&times;</span>: runs that diverged, and how many. The "
-                        "flatter the line, the smaller the <a class=\"metric\" "
-                        "href=\"#m-sensitivity\">sensitivity</a>.");
+    rdk_figure_close(
+        t, "Final held-out <a class=\"metric\" href=\"#m-loss\">loss</a>: small "
+           "discs are seeds, the line joins their means (of those that did not "
+           "diverge), bars are 95&nbsp;% t-intervals of three seeds or more; series stand a "
+           "little beside each other. "
+           "<span class=\"bad\">&times;</span>: runs that diverged, and how many. The "
+           "flatter the line, the smaller the <a class=\"metric\" "
+           "href=\"#m-sensitivity\">sensitivity</a>.");
     rate_rows(r, t);
 }
 
@@ -197,7 +200,7 @@ static trajectory trajectory_of(rdk_report *r, size_t series, size_t panel)
 }
 
 static void trajectory_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t panel,
-                          size_t series, double last, rdk_text *csv)
+                              size_t series, double last, rdk_text *csv)
 {
     trajectory v = trajectory_of(r, series, panel);
     char classes[48];
@@ -260,7 +263,8 @@ void rdk_section_trajectory(rdk_report *r, rdk_text *t)
     rdk_text_add(&csv, "series,d_k,step,entropy_norm,loss\n");
     rdk_axis y = trajectory_axis(r);
     rdk_panel_at(0, r->n_panels, columns, key, &height);
-    rdk_figure_open(t, rdk_report_id(r, "fig-trajectory"), "marks", r->n_panels == 1, height, "Entropy against loss");
+    rdk_figure_open(t, rdk_report_id(r, "fig-trajectory"), "marks", r->n_panels == 1, height,
+                    "Entropy against loss");
     rdk_figure_key(t, r, r->n_panels == 1, 0);
     snprintf(word, sizeof word, "step %.0f", last);
     rdk_shade_key(t, 100, key - 14, "step 0", word);

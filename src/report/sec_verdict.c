@@ -161,7 +161,8 @@ static void rate_sentence(rdk_report *r, rdk_text *t)
     }
     if (told) rdk_text_add(t, ": the smaller, the wider the window.</li>\n");
     if (stayed_told && rdk_text_ok(&still, r->status))
-        rdk_text_add(t, "<li>Near chance even at the best of %zu learning rates, so without a window: "
+        rdk_text_add(t,
+                     "<li>Near chance even at the best of %zu learning rates, so without a window: "
                      "%s.</li>\n",
                      r->n_rates, still.data);
     rdk_text_free(&still);

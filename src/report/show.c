@@ -30,7 +30,7 @@ static const char USUAL[] = "loss,accuracy,entropy_norm";
 typedef struct view {
     const rdk_show_options *o;
     FILE *out, *notes;
-    rdk_report *reports; /* [o->n_directories], those that failed are empty */
+    rdk_report *reports;             /* [o->n_directories], those that failed are empty */
     rdk_report_run *runs[MOST_RUNS]; /* those of a group stand together */
     rdk_report *of[MOST_RUNS];
     size_t n, more;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What came of a run, in sentences chosen by its measured numbers against the thresholds named here.
- * Nothing is concluded that was not measured.
- * Read next: verdict.c, the terminal; src/report/verdict_alone.c, the page. */
+ * What came of a run, in sentences chosen by its measured numbers against the thresholds named
+ * here. Nothing is concluded that was not measured. Read next: verdict.c, the terminal;
+ * src/report/verdict_alone.c, the page. */
 #include "sentences.h"
 
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 
 #include <rootdk/base.h>
 
-/* The figures that the sentences are made from; NAN: not measured, and nothing is said of it. First:
- * before the first update. Means over layers and heads, but for the largest score. */
+/* The figures that the sentences are made from; NAN: not measured, and nothing is said of it.
+ * First: before the first update. Means over layers and heads, but for the largest score. */
 typedef struct rdk_verdict_figures {
     uint64_t step;
     double loss, accuracy;    /* held out, at that step */

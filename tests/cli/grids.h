@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Grids of tiny runs, for the tests of ablations. All paths are relative to the test's directory. */
+ * Grids of tiny runs, for the tests of ablations. All paths are below the test's directory. */
 #ifndef RDK_TEST_GRIDS_H
 #define RDK_TEST_GRIDS_H
 

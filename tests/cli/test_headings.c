@@ -140,7 +140,8 @@ START_TEST(headings_are_columns)
 {
     char *dir = program_directory(), *page = program_file("docs", "metrics.md", NULL);
     mapping rows[MOST_HEADINGS];
-    program_run r = train_and_read(dir, TINY, WITH("--scale", "none", "--steps", "2", "--out", "run"), 0);
+    program_run r =
+        train_and_read(dir, TINY, WITH("--scale", "none", "--steps", "2", "--out", "run"), 0);
     size_t n = rows_about(page, "train", rows);
     const char *line = strstr(r.out, "\n    step ");
     ck_assert_msg(line != NULL, "%s", r.out);

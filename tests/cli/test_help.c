@@ -44,9 +44,12 @@ START_TEST(help_on_any_topic)
     static const struct {
         const char *words[4], *holds;
     } cases[] = {
-        {{"--help", "scale"}, "--scale NAME|C\n"}, {{"help", "--d-k"}, "--d-k N\n"},
-        {{"--help", "qknorm"}, "--scale NAME|C\n"}, {{"--help", "recall"}, "--task NAME\n"},
-        {{"--help", "ablate"}, "ablate [OPTIONS]"}, {{"ablate", "--help", "jobs"}, "--jobs N\n"},
+        {{"--help", "scale"}, "--scale NAME|C\n"},
+        {{"help", "--d-k"}, "--d-k N\n"},
+        {{"--help", "qknorm"}, "--scale NAME|C\n"},
+        {{"--help", "recall"}, "--task NAME\n"},
+        {{"--help", "ablate"}, "ablate [OPTIONS]"},
+        {{"ablate", "--help", "jobs"}, "--jobs N\n"},
         {{"ablate", "--help", "out"}, "  default  runs/ablate-TASK\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

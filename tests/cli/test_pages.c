@@ -4,9 +4,9 @@
 
 /* ---- several tasks --------------------------------------------------------------------------- */
 
-static const char *const OF_SORT[] = {"--task", "sort",        "--d-model", "8",      "--heads", "2",
-                                      "--batch", "2",          "--steps",   "2",      "--eval-size",
-                                      "4",       "--threads",  "1",         NULL};
+static const char *const OF_SORT[] = {"--task",      "sort",    "--d-model", "8",       "--heads",
+                                      "2",           "--batch", "2",         "--steps", "2",
+                                      "--eval-size", "4",       "--threads", "1",       NULL};
 
 /* Each in a part of its own, with ids of its own; a run that is alone there as a run alone. */
 START_TEST(tasks_have_parts_of_their_own)

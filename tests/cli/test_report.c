@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * report, from outside: pages of tiny runs, of broken and unfinished ones. Of many: test_pages.c. The
- * page in a browser: make browser. */
+ * report, from outside: pages of tiny runs, of broken and unfinished ones. Of many: test_pages.c.
+ * The page in a browser: make browser. */
 #include "pages.h"
 
 #include <math.h>
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static const char *const SECTIONS[] = {"verdict", "table", "curves", "attention", "gradients",
+static const char *const SECTIONS[] = {"verdict", "table", "curves",     "attention", "gradients",
                                        "maps",    "rates", "trajectory", "metrics"};
 
 /* The losses of the training rows, as they stand in the file, between commas. */
@@ -52,13 +52,14 @@ END_TEST
 /* What the terminal said at the end, the page says too: every line, but for its first letter. */
 START_TEST(a_run_alone_has_the_verdict_of_the_terminal)
 {
-    static const char *const runs[][5] = {{"--scale", "none"}, {"--task", "random", "--dropout", "0"},
-                                          {"--qk-norm", "l2"}};
+    static const char *const runs[][5] = {
+        {"--scale", "none"}, {"--task", "random", "--dropout", "0"}, {"--qk-norm", "l2"}};
     char *dir = program_directory();
-    const char *base[PROGRAM_ARGS] = {"--seq-len", "4",       "--vocab", "5",       "--d-model", "8",
-                                      "--batch",   "4",       "--steps", "6",       "--eval-size",
-                                      "8",         "--quiet", "--out",   "run",     "--eval-every",
-                                      "2",         "--force", "--task",  "copy"};
+    const char *base[PROGRAM_ARGS] = {"--seq-len", "4",       "--vocab",     "5",
+                                      "--d-model", "8",       "--batch",     "4",
+                                      "--steps",   "6",       "--eval-size", "8",
+                                      "--quiet",   "--out",   "run",         "--eval-every",
+                                      "2",         "--force", "--task",      "copy"};
     base[18 + (_i == 1 ? 0 : 2)] = NULL;
     program_run r = train_and_read(dir, base, runs[_i], 0);
     char *page = report(dir, "run");
@@ -81,8 +82,8 @@ END_TEST
 START_TEST(the_path_has_every_step_of_both)
 {
     char *dir = program_directory();
-    train(dir, TINY,
-          WITH("--steps", "6", "--log-every", "2", "--probe-every", "1", "--out", "run"), 0);
+    train(dir, TINY, WITH("--steps", "6", "--log-every", "2", "--probe-every", "1", "--out", "run"),
+          0);
     char *page = report(dir, "run");
     const char *csv = strstr(page, "class=\"csv\" data-of=\"fig-trajectory\"");
     ck_assert(csv != NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The figures of a run at its start are of the model as it was drawn, and those that theory has; and
- * where nothing can be learned they stay. */
+ * The figures of a run at its start are of the model as it was drawn, and those that theory has;
+ * and where nothing can be learned they stay. */
 #include "run_files.h"
 
 /* Columns. */
