@@ -27,6 +27,7 @@ static inline attention_case case_new(rdk_attention_shape s, double sd)
     c.v = normals(c.n_v, 0, 1, 3), c.dout = normals(c.n_v, 0, 1, 4);
     c.o = array(c.n_v), c.row_max = array(c.rows), c.row_inv = array(c.rows);
     c.dq = array(c.n_qk), c.dk = array(c.n_qk), c.dv = array(c.n_v);
+    c.s.head_grads = s.gain || s.sink ? calloc(2 * s.batch * s.heads + 1, sizeof(double)) : NULL;
     return c;
 }
 
@@ -42,6 +43,7 @@ static inline void case_free(attention_case *c)
                        c->row_max, c->row_inv, c->dq, c->dk,   c->dv};
     for (size_t i = 0; i < COUNT(all); i++) drop(all[i]);
     free(c->measured);
+    free(c->s.head_grads);
 }
 
 /* The same operands, results not yet computed. */
@@ -104,14 +106,17 @@ static inline double dot_of(size_t n, const rdk_real *x, const rdk_real *y)
 
 /* ---- the plain computation ------------------------------------------------------------------- */
 
-/* One row: scores, p before dropout, the factor of dropout, dL/ds. */
+/* One row: c q.k, what it is multiplied with, scores, p before dropout and that of the sink, the
+ * factor of dropout, dL/ds. */
 typedef struct plain_row {
     size_t n, arg_max;
-    double s[LONGEST], p[LONGEST], keep[LONGEST], ds[LONGEST];
+    double length, factor, sink;
+    double x[LONGEST], s[LONGEST], p[LONGEST], keep[LONGEST], ds[LONGEST];
 } plain_row;
 
 typedef struct plain_results {
     double *o, *dq, *dk, *dv;
+    double *dgain, *dsink; /* [B, H] */
 } plain_results;
 
 static inline void plain_forward(const attention_case *c, size_t b, size_t h, size_t i,
@@ -122,14 +127,21 @@ static inline void plain_forward(const attention_case *c, size_t b, size_t h, si
     double sum = 0;
     r->n = s->causal ? i + 1 : case_length(c, b);
     r->arg_max = 0;
+    r->length = s->length_base > 0 ? log((double)r->n) / log(s->length_base) : 1;
+    r->factor = r->length * (s->gain ? (double)s->gain[h] : 1);
+    r->sink = 0;
     for (size_t j = 0; j < r->n; j++) {
-        r->s[j] = s->scale * dot_of(s->d_k, c->q + at_qk(c, b, h, i), c->k + at_qk(c, b, h, j));
+        r->x[j] = s->scale * dot_of(s->d_k, c->q + at_qk(c, b, h, i), c->k + at_qk(c, b, h, j));
+        r->s[j] = r->factor * r->x[j];
+        if (s->softcap > 0) r->s[j] = s->softcap * tanh(r->s[j] / s->softcap);
         if (r->s[j] > r->s[r->arg_max]) r->arg_max = j;
         uint32_t word[4];
         rdk_random_block(s->stream, row, (uint32_t)(j / 4), word);
         r->keep[j] = (word[j % 4] >= s->dropout * 4294967296.0) / (1 - s->dropout);
     }
+    if (s->sink) sum = r->sink = exp((double)s->sink[h] - r->s[r->arg_max]);
     for (size_t j = 0; j < r->n; j++) sum += r->p[j] = exp(r->s[j] - r->s[r->arg_max]);
+    r->sink /= sum;
     for (size_t j = 0; j < r->n; j++) {
         r->p[j] /= sum;
         for (size_t e = 0; e < s->d_v; e++)
@@ -144,14 +156,18 @@ static inline void plain_backward(const attention_case *c, size_t b, size_t h, s
     const rdk_real *dout = c->dout + at_v(c, b, h, i);
     double d = 0;
     for (size_t e = 0; e < s->d_v; e++) d += (double)dout[e] * out->o[at_v(c, b, h, i) + e];
+    out->dsink[b * s->heads + h] -= r->sink * d;
     for (size_t j = 0; j < r->n; j++) {
         double dp = dot_of(s->d_v, dout, c->v + at_v(c, b, h, j));
         r->ds[j] = r->p[j] * (r->keep[j] * dp - d);
+        double dz = r->ds[j];
+        if (s->softcap > 0) dz /= pow(cosh(r->factor * r->x[j] / s->softcap), 2);
+        out->dgain[b * s->heads + h] += r->length * r->x[j] * dz;
         for (size_t e = 0; e < s->d_k; e++) {
             out->dq[at_qk(c, b, h, i) + e] +=
-                s->scale * r->ds[j] * (double)c->k[at_qk(c, b, h, j) + e];
+                s->scale * r->factor * dz * (double)c->k[at_qk(c, b, h, j) + e];
             out->dk[at_qk(c, b, h, j) + e] +=
-                s->scale * r->ds[j] * (double)c->q[at_qk(c, b, h, i) + e];
+                s->scale * r->factor * dz * (double)c->q[at_qk(c, b, h, i) + e];
         }
         for (size_t e = 0; e < s->d_v; e++)
             out->dv[at_v(c, b, h, j) + e] += r->p[j] * r->keep[j] * (double)dout[e];
@@ -160,13 +176,15 @@ static inline void plain_backward(const attention_case *c, size_t b, size_t h, s
 
 static inline plain_results plain_new(const attention_case *c)
 {
-    return (plain_results){calloc(c->n_v + 1, sizeof(double)), calloc(c->n_qk + 1, sizeof(double)),
-                           calloc(c->n_qk + 1, sizeof(double)), calloc(c->n_v + 1, sizeof(double))};
+    size_t heads = c->s.batch * c->s.heads + 1;
+    return (plain_results){calloc(c->n_v + 1, sizeof(double)),  calloc(c->n_qk + 1, sizeof(double)),
+                           calloc(c->n_qk + 1, sizeof(double)), calloc(c->n_v + 1, sizeof(double)),
+                           calloc(heads, sizeof(double)),       calloc(heads, sizeof(double))};
 }
 
 static inline void plain_free(plain_results *p)
 {
-    free(p->o), free(p->dq), free(p->dk), free(p->dv);
+    free(p->o), free(p->dq), free(p->dk), free(p->dv), free(p->dgain), free(p->dsink);
 }
 
 /* all: [rows] or NULL; what is not visited (padding) has n = 0. */

@@ -19,6 +19,7 @@ typedef struct rdk_config {
     rdk_model_config model; /* vocab and max_len come from the task */
     rdk_task_config task;   /* task.data points to data, or is NULL where that is empty */
     rdk_optim_config optim;
+    double qk_clip, qk_clip_alpha; /* rdk_qk_clip after each update; tau 0: no */
     uint64_t steps, seed;
     size_t batch, accum; /* sequences a micro-batch; micro-batches an update */
     /* 0: never (log: first and last; eval: last). eval_every RDK_BY_RULE: what evaluating costs */
@@ -38,7 +39,7 @@ typedef enum {
     RDK_OPT_BOOL,   /* on, off; --NAME and --no-NAME */
     RDK_OPT_CHOICE, /* one of choices */
     RDK_OPT_NAME,   /* one of name_at(0 .. name_count() - 1); a number too where low < high */
-    RDK_OPT_TEXT,   /* a path; empty: none */
+    RDK_OPT_TEXT,   /* a path, or what form says; empty: none */
     RDK_OPT_LIST,   /* whole numbers, each once: "4,64,256"; "1..4096" is the powers of two there */
 } rdk_option_type;
 typedef enum {
@@ -68,6 +69,7 @@ typedef struct rdk_option {
     const rdk_need *need;       /* where the option does something; NULL: everywhere */
     const char *value_name;     /* "N", "PATH", ... for help */
     const char *help;           /* one line */
+    const char *form;           /* of an RDK_OPT_TEXT that is no path: "a list .." */
     size_t (*name_count)(void); /* names of an RDK_OPT_NAME: those of another table */
     const char *(*name_at)(size_t i);
 } rdk_option;

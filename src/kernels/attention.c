@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * o = softmax(c q k^T) v, streaming: a block of queries meets the keys block by block, and keeps of
- * each row the largest score so far, the sum of exp(s - max) and the weighted sum of v.
+ * o = softmax(c q k^T) v, or of other scores (attention_policy.h), streaming: a block of queries
+ * meets the keys block by block, and keeps of each row the largest score so far, the sum of exp(s -
+ * max) and the weighted sum of v.
  *
  * Kept for backward are the two numbers max and 1 / sum; their combination max + log sum would lose
  * the digits of the second where scores are large.
  * Invariants: those of attention_block.h; each (b, h) is computed by one thread.
  * Read next: attention_backward.c. */
 #include "attention_block.h"
+#include "attention_policy.h"
 #include "attention_stats.h"
 #include "base/parallel.h"
 
@@ -21,6 +23,7 @@ typedef struct forward_head {
     size_t ld_qk, ld_v;
     size_t index; /* of row (b, h, 0) among all rows */
     size_t len;   /* real tokens */
+    score_policy policy;
     rdk_real *row_max, *row_inv;
     rdk_attention_row *rows; /* or NULL */
     /* scratch */
@@ -67,14 +70,23 @@ static rdk_real scores_to_weights(size_t n, rdk_real max, rdk_real *s)
 static void forward_row(const forward_head *f, const score_block *at, size_t r, forward_rows *state)
 {
     size_t n = block_visible(at, r);
-    rdk_real *s = f->scores + r * BLOCK, kept[BLOCK];
+    rdk_real *s = f->scores + r * BLOCK, kept[BLOCK], product[BLOCK];
+    if (f->policy.shapes) {
+        memcpy(product, s, BLOCK * sizeof *s);
+        policy_scores(&f->policy, row_keys(f->shape, f->len, at->i + r), n, s);
+    }
     rdk_real max = scores_largest(n, s);
     if (at->j > 0) max = max > state->max[r] ? max : state->max[r];
     if (f->rows) memcpy(kept, s, BLOCK * sizeof *s);
     rdk_real sum = scores_to_weights(n, max, s);
     if (f->rows) {
         stats_add(&state->stats[r], n, kept, s, max);
-        stats_add_cosines(&state->stats[r], n, kept, state->q_inverse[r], f->k_inverse + at->j);
+        stats_add_cosines(&state->stats[r], n, f->policy.shapes ? product : kept,
+                          state->q_inverse[r], f->k_inverse + at->j);
+        if (f->policy.cap > 0)
+            stats_add_uncapped(&state->stats[r], n,
+                               policy_factor(&f->policy, row_keys(f->shape, f->len, at->i + r)),
+                               product);
     }
     if (at->j > 0) {
         rdk_real shrink = v_exp(v_set(state->max[r] - max))[0];
@@ -119,11 +131,15 @@ static void forward_queries(const forward_head *f, size_t i)
         block_product(&at, s->d_v, f->scores, v, ld, o, f->ld_v, j > 0);
     }
     for (size_t r = 0; r < rows; r++) {
+        if (f->policy.sink) {
+            state.sum[r] += policy_sink_weight(&f->policy, state.max[r]);
+            if (f->rows) stats_add_sink(&state.stats[r], (double)*f->policy.sink);
+        }
         rdk_real inverse = 1 / state.sum[r];
         scale_row(s->d_v, inverse, o + r * f->ld_v);
         f->row_max[i + r] = state.max[r];
         f->row_inv[i + r] = inverse;
-        if (f->rows) f->rows[i + r] = stats_row(&state.stats[r]);
+        if (f->rows) f->rows[i + r] = stats_row(&state.stats[r], f->policy.sink != NULL);
     }
 }
 
@@ -163,6 +179,7 @@ static void attention(const rdk_attention_shape *s, const rdk_real *q, const rdk
             .ld_v = ld_v,
             .index = bh * s->len,
             .len = attention_length(s, b),
+            .policy = policy_of(s, h),
             .row_max = row_max + bh * s->len,
             .row_inv = row_inv + bh * s->len,
             .rows = rows ? rows + bh * s->len : NULL,

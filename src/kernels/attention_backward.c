@@ -8,11 +8,14 @@
  * D equals dO . o, but is not taken from there: in a saturated row p is 1 at the largest score, u -
  * D a small difference of large numbers there, and the rounding of o would be all that is left of
  * it. Counting u from its value at the largest score makes that difference exact: a row's gradient
- * is right relative to itself, however small, and 0 where there is one key. Invariants: those of
+ * is right relative to itself, however small, and 0 where there is one key. A sink is one more
+ * element, with u = 0, and may be the largest. Where scores are more than c q.k, ds goes through
+ * attention_policy.h before it meets k and q. Invariants: those of
  * attention_block.h; each (b, h) is computed by one thread, queries in order, so that dk and dv
  * have one writer. Rows of padding are not read.
  * Read next: attention_stats.h. */
 #include "attention_block.h"
+#include "attention_policy.h"
 #include "attention_stats.h"
 #include "base/parallel.h"
 
@@ -23,6 +26,8 @@ typedef struct backward_head {
     rdk_real *dq, *dk, *dv; /* each may be NULL */
     size_t ld_qk, ld_v;
     size_t index, len;
+    score_policy policy;
+    double *dgain, *dsink; /* sums over the rows; may be NULL */
     const rdk_real *row_max, *row_inv;
     rdk_attention_row *rows; /* or NULL */
     /* scratch; the first four hold one block after the other */
@@ -71,6 +76,25 @@ static rdk_real backward_mean(const backward_head *f, const score_block *at, siz
     return v_sum(sum);
 }
 
+/* What a sink changes in a row: the largest outcome may be the sink, whose u is 0; and its share of
+ * D - origin is that of one more element. Returns the latter. */
+static rdk_real backward_sink(const backward_head *f, size_t i, rdk_real *origin)
+{
+    if (*f->policy.sink >= f->row_max[i]) *origin = 0;
+    return -*origin * policy_sink_share(&f->policy, f->row_max[i], f->row_inv[i]);
+}
+
+/* Row r of a block, where scores are shaped or there is a sink: ds to the gradient at c q.k. */
+static void backward_policy(const backward_head *f, const score_block *at, size_t r)
+{
+    size_t n = block_visible(at, r), i = at->i + r, keys = row_keys(f->shape, f->len, i);
+    rdk_real *ds = strip_row(f->gradients, at->j, r);
+    if (f->rows) stats_add_gradient_norm(&f->rows[i], n, ds);
+    double sum = policy_gradient(&f->policy, keys, n, strip_row(f->scores, at->j, r), ds);
+    if (f->rows) f->rows[i].s_ds += sum * (double)policy_factor(&f->policy, keys);
+    if (f->dgain) *f->dgain += sum * policy_length(&f->policy, keys);
+}
+
 /* u to ds, p to what multiplies v. */
 static void backward_gradient(const backward_head *f, const score_block *at, size_t r,
                               rdk_real mean)
@@ -85,6 +109,7 @@ static void backward_gradient(const backward_head *f, const score_block *at, siz
         if (drops) v_store(p + j, w * v_load(keep + j));
     }
 }
+
 /* The rows of a block of queries: from scores and dO . v in the strips to weights and ds. */
 static void backward_row(const backward_head *f, size_t i, size_t r, size_t end)
 {
@@ -95,14 +120,20 @@ static void backward_row(const backward_head *f, size_t i, size_t r, size_t end)
         rdk_real here = backward_weights(f, &at, r);
         origin = here > origin ? here : origin;
     }
+    if (f->policy.sink) mean = backward_sink(f, i + r, &origin);
     for (size_t j = 0; j < end; j += BLOCK) {
         const score_block at = block_at(s, f->len, i, j);
         mean += backward_mean(f, &at, r, origin);
     }
+    if (f->dsink)
+        *f->dsink -= (double)policy_sink_share(&f->policy, f->row_max[i + r], f->row_inv[i + r]) *
+                     ((double)origin + (double)mean);
     for (size_t j = 0; j < end; j += BLOCK) {
         const score_block at = block_at(s, f->len, i, j);
         backward_gradient(f, &at, r, mean);
-        if (f->rows)
+        if (f->policy.special)
+            backward_policy(f, &at, r);
+        else if (f->rows)
             stats_add_gradient(&f->rows[i + r], block_visible(&at, r), f->row_max[i + r],
                                strip_row(f->scores, j, r), strip_row(f->gradients, j, r));
     }
@@ -114,7 +145,11 @@ static void backward_scores(const backward_head *f, const score_block *at)
     rdk_real *scores = strip_row(f->weights, at->j, 0);
     block_dots(at, s->d_k, f->q + at->i * f->ld_qk, f->ld_qk, f->k_panels + at->j * s->d_k, scores);
     attention_scale(s, at->rows, at->keys, scores);
-    if (f->rows) memcpy(strip_row(f->scores, at->j, 0), scores, scores_size() * sizeof *scores);
+    if (f->rows || f->policy.special)
+        memcpy(strip_row(f->scores, at->j, 0), scores, scores_size() * sizeof *scores);
+    for (size_t r = 0; f->policy.shapes && r < at->rows; r++)
+        policy_scores(&f->policy, row_keys(s, f->len, at->i + r), block_visible(at, r),
+                      scores + r * BLOCK);
     block_dots(at, s->d_v, f->dout + at->i * f->ld_v, f->ld_v, f->v_panels + at->j * s->d_v,
                strip_row(f->gradients, at->j, 0));
 }
@@ -201,11 +236,16 @@ static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, 
             .ld_v = ld_v,
             .index = bh * s->len,
             .len = attention_length(s, b),
+            .policy = policy_of(s, h),
+            .dgain = s->head_grads && s->gain ? s->head_grads + bh : NULL,
+            .dsink = s->head_grads && s->sink ? s->head_grads + s->batch * s->heads + bh : NULL,
             .row_max = row_max + bh * s->len,
             .row_inv = row_inv + bh * s->len,
             .rows = rows ? rows + bh * s->len : NULL,
         };
         backward_scratch(&f, scratch + (size_t)rdk_thread_index() * room);
+        if (f.dgain) *f.dgain = 0;
+        if (f.dsink) *f.dsink = 0;
         backward_one(&f);
     }
 }

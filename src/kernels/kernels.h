@@ -39,6 +39,12 @@ typedef struct rdk_attention_shape {
     const int32_t *lengths; /* [B] or NULL */
     double dropout;         /* 0: none */
     rdk_stream stream;      /* dropout draws: index = (b*H + h)*T + i, draw = j / 4, word j % 4 */
+    /* what becomes of c q.k before the softmax (attention_policy.h); all off where 0 and NULL */
+    const rdk_real *gain; /* [H] factors on the scores of a head */
+    double length_base;   /* > 1: scores times ln n / ln base, n the keys that the row sees */
+    double softcap;       /* > 0: cap tanh(s / cap) */
+    const rdk_real *sink; /* [H] scores of one more outcome, whose value is 0 */
+    double *head_grads;   /* backward: [2, B, H], = dL/dgain and dL/dsink of each (b, h); or NULL */
 } rdk_attention_shape;
 
 typedef struct rdk_adamw {

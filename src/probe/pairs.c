@@ -29,6 +29,13 @@ static size_t place(const rdk_head_view *v, size_t b, size_t t)
     return ((b * v->len + t) * v->heads + v->head) * v->d_k;
 }
 
+/* What multiplies c q.k in a row of n keys. */
+static double factor_of(const rdk_head_view *v, const rdk_real *gain, size_t n)
+{
+    double length = v->length_base > 0 ? log((double)n) / log(v->length_base) : 1;
+    return length * (gain ? (double)gain[v->head] : 1);
+}
+
 /* ---- how far scores move --------------------------------------------------------------------- */
 
 /* The changes of a block of queries at a time. */
@@ -79,12 +86,53 @@ static double changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
     return sum;
 }
 
+/* The same of scores that are more than c q.k, pair by pair: with x = c q.k, z = f x, s = cap
+ * tanh(z / cap), z' - z = f' (x' - x) + (f' - f) x tanh a' - tanh a = tanh(a' - a) (1 - tanh a'
+ * tanh a) */
+static double shaped_change(const rdk_head_view *v, size_t b, size_t i, size_t j, double f,
+                            double f_new, const rdk_real *q_new, const rdk_real *k_new)
+{
+    const size_t at_q = place(v, b, i), at_k = place(v, b, j);
+    double product = 0, moved = 0;
+    for (size_t e = 0; e < v->d_k; e++) {
+        double q = (double)v->q[at_q + e], k = (double)v->k[at_k + e];
+        double k_after = (double)k_new[at_k + e];
+        product += q * k;
+        moved += ((double)q_new[at_q + e] - q) * k_after + q * (k_after - k);
+    }
+    double z = f * v->scale * product;
+    double change = f_new * v->scale * moved + (f_new - f) * v->scale * product;
+    if (!(v->softcap > 0)) return change;
+    double a = z / v->softcap, apart = change / v->softcap;
+    return v->softcap * tanh(apart) * (1 - tanh(a) * tanh(a + apart));
+}
+
+static double shaped_changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
+                             const rdk_real *k_new, double *pairs)
+{
+    double sum = 0;
+    for (size_t i = 0; i < real_tokens(v, b); i++) {
+        size_t n = visible(v, b, i);
+        double f = factor_of(v, v->gain, n);
+        double f_new = factor_of(v, v->gain_new ? v->gain_new : v->gain, n);
+        for (size_t j = 0; j < n; j++) {
+            double change = shaped_change(v, b, i, j, f, f_new, q_new, k_new);
+            sum += change * change;
+        }
+        *pairs += (double)n;
+    }
+    return sum;
+}
+
 double rdk_head_score_change(const rdk_head_view *v, const rdk_real *q_new, const rdk_real *k_new,
                              rdk_real *scratch)
 {
     double sum = 0, pairs = 0;
-    for (size_t b = 0; b < v->batch; b++) sum += changes(v, b, q_new, k_new, scratch, &pairs);
-    return pairs > 0 ? fabs(v->scale) * sqrt(sum / pairs) : NAN;
+    bool shaped = v->gain || v->length_base > 0 || v->softcap > 0;
+    for (size_t b = 0; b < v->batch; b++)
+        sum += shaped ? shaped_changes(v, b, q_new, k_new, &pairs)
+                      : changes(v, b, q_new, k_new, scratch, &pairs);
+    return pairs > 0 ? (shaped ? 1 : fabs(v->scale)) * sqrt(sum / pairs) : NAN;
 }
 
 /* ---- one row --------------------------------------------------------------------------------- */
@@ -92,10 +140,16 @@ double rdk_head_score_change(const rdk_head_view *v, const rdk_real *q_new, cons
 size_t rdk_head_weights(const rdk_head_view *v, size_t b, size_t i, double *p)
 {
     size_t n = visible(v, b, i);
-    double max = -INFINITY, sum = 0;
+    double max = -INFINITY, sum = 0, factor = factor_of(v, v->gain, n);
     for (size_t j = 0; j < n; j++) {
         p[j] = v->scale * rdk_wide_dot(v->d_k, v->q + place(v, b, i), v->k + place(v, b, j));
+        p[j] *= factor;
+        if (v->softcap > 0) p[j] = v->softcap * tanh(p[j] / v->softcap);
         max = fmax(max, p[j]);
+    }
+    if (v->sink && n > 0) {
+        max = fmax(max, (double)v->sink[v->head]);
+        sum = exp((double)v->sink[v->head] - max);
     }
     for (size_t j = 0; j < n; j++) sum += p[j] = exp(p[j] - max);
     for (size_t j = 0; j < n; j++) p[j] /= sum;

@@ -30,7 +30,7 @@ static rdk_verdict_figures figures_of(const rdk_report_run *run)
         .score_absmax_last = run->score_absmax_last,
         .ratio_first = f->ratio_first,
         .ratio_last = f->ratio_last,
-        .scale = run->score_scale,
+        .scale = run->saved.config.model.scale_layers[0] ? NAN : run->score_scale,
         .started = run->layers > 0,
         .ended = run->layers > 0 && !run->diverged,
     };

@@ -3,6 +3,7 @@
 #include "trainer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,8 +85,13 @@ static void describe(const rdk_trainer *r)
     rdk_words_training(&t, r);
     rdk_text_add(&t, "\nmachine  ");
     rdk_words_machine(&t, r);
-    fprintf(out, "task     %s\npredicted at initialisation: score std %.4g, entropy/ln n %.3f\n",
-            t.data ? t.data : "", r->theory.score_std, r->theory.entropy_norm);
+    const rdk_theory theory = rdk_trainer_theory(r);
+    fprintf(out, "task     %s\npredicted at initialisation: score std %.4g, entropy/ln n ",
+            t.data ? t.data : "", theory.score_std);
+    if (isfinite(theory.entropy_norm))
+        fprintf(out, "%.3f\n", theory.entropy_norm);
+    else
+        fprintf(out, "without a formula\n");
     parameter_table(r, out);
     cost_lines(r, out);
     decay_line(r, out);

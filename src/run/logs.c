@@ -75,6 +75,22 @@ static void metrics_row(const row *w, const rdk_trainer *r, bool train,
     whole(w, "tokens", pass->counted);
     real(w, "sequence_accuracy", pass->sequence_accuracy);
     whole(w, "tokens_seen", r->tokens_seen);
+    if (r->score_max) /* runs with --qk-clip */
+        real_if(w, "heads_clipped", train,
+                (double)rdk_qk_clip_count(r->model, r->score_max, r->config.qk_clip));
+}
+
+/* Columns of runs that have something to say in them; the names are written without figures. */
+static void policy_columns(const row *w, const rdk_trainer *r, size_t layer, size_t head,
+                           const rdk_head_figures *f)
+{
+    const rdk_model_config *c = &r->config.model;
+    const bool watched = r->watch != NULL; /* else there are no rows, only names */
+    if (c->softcap > 0) real(w, "score_absmax_uncapped", f->score_absmax_uncapped);
+    if (c->temperature || c->length == RDK_LENGTH_SSMAX)
+        real(w, "score_gain", watched ? rdk_watch_gain(r->watch, layer, head) : 0);
+    if (c->sink == RDK_SINK_LEARNED)
+        real(w, "sink", watched ? rdk_watch_sink(r->watch, layer, head) : 0);
 }
 
 /* updated: the update of this step moved the scores by `change`. */
@@ -84,7 +100,7 @@ static void attention_row(const row *w, const rdk_trainer *r, uint64_t step, siz
     whole(w, "step", step);
     whole(w, "layer", layer);
     whole(w, "head", head);
-    real(w, "scale", rdk_model_score_scale(r->model));
+    real(w, "scale", rdk_model_layer_scale(r->model, layer));
     real(w, "score_std", f->score_std);
     real(w, "score_absmax", f->score_absmax);
     real(w, "entropy", f->entropy);
@@ -99,8 +115,8 @@ static void attention_row(const row *w, const rdk_trainer *r, uint64_t step, siz
     real(w, "ds_top5_share", f->ds_top5_share);
     real(w, "q_rms", f->q_rms);
     real(w, "k_rms", f->k_rms);
-    real(w, "score_std_theory", r->theory.score_std);
-    real(w, "entropy_norm_theory", r->theory.entropy_norm);
+    real(w, "score_std_theory", r->theory[layer].score_std);
+    real(w, "entropy_norm_theory", r->theory[layer].entropy_norm);
     real(w, "score_max", f->score_max);
     real(w, "score_mean", f->score_mean);
     real(w, "score_peak", f->score_peak);
@@ -113,6 +129,7 @@ static void attention_row(const row *w, const rdk_trainer *r, uint64_t step, siz
     real(w, "q_k_cosine", f->q_k_cosine);
     real(w, "q_k_cosine_rms", f->q_k_cosine_rms);
     real_if(w, "score_change", updated, change);
+    policy_columns(w, r, layer, head, f);
 }
 
 /* The norm of the gradient of the layer's weight of this role, before clipping. */
@@ -132,7 +149,8 @@ static void gradient_row(const row *w, const rdk_trainer *r, uint64_t step, size
     const rdk_param *p = rdk_model_param(r->model, param);
     bool scores = p->role == RDK_ROLE_WQ || p->role == RDK_ROLE_WK;
     bool compared = scores || p->role == RDK_ROLE_WO;
-    double weight = r->weight_norm[param], c = fabs(rdk_model_score_scale(r->model));
+    double weight = r->weight_norm[param];
+    double c = scores ? fabs(rdk_model_layer_scale(r->model, (size_t)p->layer)) : 1;
     double value = compared ? norm_of_role(r, RDK_ROLE_WV, p->layer) : 0;
     whole(w, "step", step);
     word(w, "tensor", p->name);

@@ -55,16 +55,18 @@ static const char *character(double entropy_norm)
 
 static void start_sentence(const rdk_verdict_figures *f, rdk_text *out)
 {
-    double e = f->entropy_first;
+    double e = f->entropy_first, theory = f->entropy_theory;
     if (!f->started || !isfinite(e)) return; /* end_sentence says why */
-    rdk_text_add(out,
-                 "Attention started %s: entropy/ln n %.3f (predicted %.3f%s), %.1f%% of rows above "
-                 "p = 0.99.\n",
-                 character(e), e, f->entropy_theory,
-                 fabs(e - f->entropy_theory) <= AS_PREDICTED
-                     ? ""
-                     : "; the prediction assumes independent inputs of unit size, and wide heads",
-                 100 * f->sat99_first);
+    rdk_text_add(out, "Attention started %s: entropy/ln n %.3f (", character(e), e);
+    if (isfinite(theory))
+        rdk_text_add(out, "predicted %.3f%s", theory,
+                     fabs(e - theory) <= AS_PREDICTED
+                         ? ""
+                         : "; the prediction assumes independent inputs of unit size, and wide "
+                           "heads");
+    else
+        rdk_text_add(out, "there is no formula for a prediction");
+    rdk_text_add(out, "), %.1f%% of rows above p = 0.99.\n", 100 * f->sat99_first);
 }
 
 static void end_sentence(const rdk_verdict_figures *f, rdk_text *out)
@@ -94,10 +96,11 @@ static void gradient_sentence(const rdk_verdict_figures *f, rdk_text *out)
         rdk_text_add(out, "|gW_Q|/|gW_V| is undefined: a W_V got no gradient.\n");
         return;
     }
-    rdk_text_add(out,
-                 "|gW_Q|/|gW_V| went from %.3g to %.3g; without the factor c that it carries, from "
-                 "%.3g to %.3g.\n",
-                 first, last, first / f->scale, last / f->scale);
+    rdk_text_add(out, "|gW_Q|/|gW_V| went from %.3g to %.3g", first, last);
+    if (isfinite(f->scale))
+        rdk_text_add(out, "; without the factor c that it carries, from %.3g to %.3g",
+                     first / f->scale, last / f->scale);
+    rdk_text_add(out, ".\n");
     if (isfinite(f->top5_first))
         rdk_text_add(out,
                      "At the start the top 5%% of rows held %.0f%% of the squared gradient at the "

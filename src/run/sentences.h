@@ -17,7 +17,7 @@ typedef struct rdk_verdict_figures {
     double entropy_first, entropy_theory, sat99_first, top5_first;
     double entropy_last, score_std_last, score_absmax_last;
     double ratio_first, ratio_last; /* |dW_Q| / |dW_V| */
-    double scale;                   /* c, which the ratio carries */
+    double scale;                   /* c, which the ratio carries; NAN: several */
     /* attention and gradients were measured then: what is NAN could not be formed */
     bool started, ended;
 } rdk_verdict_figures;

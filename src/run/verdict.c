@@ -36,7 +36,7 @@ static rdk_verdict_figures figures_of(const rdk_trainer *r, const rdk_finals *f)
         .best_loss = r->best_loss,
         .best_step = r->best_step,
         .entropy_first = f->attention_first.entropy_norm,
-        .entropy_theory = r->theory.entropy_norm,
+        .entropy_theory = rdk_trainer_theory(r).entropy_norm,
         .sat99_first = f->attention_first.sat99,
         .top5_first = f->attention_first.ds_top5_share,
         .entropy_last = f->attention_last.entropy_norm,
@@ -44,7 +44,7 @@ static rdk_verdict_figures figures_of(const rdk_trainer *r, const rdk_finals *f)
         .score_absmax_last = f->attention_last.score_absmax,
         .ratio_first = f->ratio_first,
         .ratio_last = f->ratio_last,
-        .scale = rdk_model_score_scale(r->model),
+        .scale = r->config.model.scale_layers[0] ? NAN : rdk_model_score_scale(r->model),
         .started = f->have_first,
         .ended = true,
     };

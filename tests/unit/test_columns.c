@@ -28,6 +28,23 @@ static const struct setting {
     {"none, d_k 256", false, {{"scale", "none"}, {"d-k", "256"}, {"heads", "1"}}},
     {"1e6, padded", true, {{"scale", "1e6"}}},
     {"one token", false, {{"seq-len", "1"}}},
+    {"temperature", false, {{"head-temperature", "on"}}},
+    {"ssmax, padded", true, {{"length-scale", "ssmax"}}},
+    {"log, encoder, padded",
+     true,
+     {{"length-scale", "log"}, {"arch", "encoder"}, {"task", "copy"}, {"length-base", "5"}}},
+    {"soft cap", false, {{"scale", "none"}, {"softcap", "2"}}},
+    {"sink one, padded", true, {{"sink", "one"}}},
+    {"sink learned", false, {{"scale", "none"}, {"sink", "learned"}}},
+    {"by layer", false, {{"scale-layers", "1:none"}}},
+    {"everything, padded",
+     true,
+     {{"scale-layers", "1:dk"},
+      {"scale", "none"},
+      {"length-scale", "ssmax"},
+      {"softcap", "4"},
+      {"sink", "learned"},
+      {"bias", "on"}}},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -51,13 +68,14 @@ static rdk_trainer *new_trainer(const struct setting *s)
     for (size_t i = 0; i < sizeof base / sizeof *base; i++) set(r, base[i][0], base[i][1]);
     for (size_t i = 0; i < 8 && s->options[i][0]; i++) set(r, s->options[i][0], s->options[i][1]);
     ck_assert_msg(rdk_setup_trainer(r), "%s", status.message);
+    move_learned(r->model);
     snprintf(r->directory.path, sizeof r->directory.path, "/tmp/rdk_test_columns_%ld",
              (long)getpid());
     ck_assert(rdk_directory_make(r->directory.path, &status));
     ck_assert_msg(rdk_logs_open(r, false), "%s", status.message);
     /* the tape then holds the whole update */
     ck_assert_uint_eq(rdk_pass_sequences(&r->config), r->config.batch);
-    rdk_tape_keep_gradients(r->tape, true); /* that of the output of attention is looked at */
+    rdk_tape_keep_gradients(r->tapes[0], true); /* that of the output of attention is looked at */
     return r;
 }
 
@@ -119,6 +137,7 @@ static const char *line_after(const char *line)
 /* score_change: of the watched sequences, from both passes of the test's own. */
 typedef struct passes {
     rdk_real *q[2][MOST_LAYERS], *k[2][MOST_LAYERS];
+    double gain[2][MOST_LAYERS][MOST_HEADS];
 } passes;
 
 static double change_of(const rdk_trainer *r, const passes *w, size_t layer, size_t h)
@@ -129,10 +148,12 @@ static double change_of(const rdk_trainer *r, const passes *w, size_t layer, siz
         for (size_t i = 0; i < (size_t)b->length[x]; i++)
             for (size_t j = 0; j < visible(r, (size_t)b->length[x], i); j++) {
                 double s[2];
+                size_t n = visible(r, (size_t)b->length[x], i);
                 for (int pass = 0; pass < 2; pass++)
-                    s[pass] = dot(r->config.model.d_k, w->q[pass][layer] + place(r, x, i, h),
+                    s[pass] = factor_by_hand(r, layer, w->gain[pass][layer][h], n) *
+                              dot(r->config.model.d_k, w->q[pass][layer] + place(r, x, i, h),
                                   w->k[pass][layer] + place(r, x, j, h));
-                sum += pow(rdk_model_score_scale(r->model) * (s[1] - s[0]), 2);
+                sum += pow(capped(r, s[1]) - capped(r, s[0]), 2);
                 pairs += 1;
             }
     return sqrt(sum / pairs);
@@ -146,6 +167,8 @@ static void own_pass(rdk_trainer *r, passes *w, int pass)
     for (size_t l = 0; l < r->config.model.layers; l++) {
         w->q[pass][l] = copy_of(q[l]->data, rdk_size(q[l]));
         w->k[pass][l] = copy_of(k[l]->data, rdk_size(k[l]));
+        for (size_t h = 0; h < r->config.model.heads; h++)
+            w->gain[pass][l][h] = rdk_model_head_gain(r->model, l, h);
     }
 }
 
@@ -163,14 +186,15 @@ static void expect_head(wants *w, const layer_case *c, size_t layer, size_t h, d
     expect(w, "step", 0, 0);
     expect(w, "layer", (double)layer, 0);
     expect(w, "head", (double)h, 0);
-    expect(w, "scale", rdk_config_score_scale(&r->config.model), 0);
+    const rdk_model_config own = rdk_config_of_layer(&r->config.model, layer);
+    expect(w, "scale", rdk_config_score_scale(&own), 0);
     expect(w, "score_std", sqrt(a->variance / a->two), 0);
     expect(w, "score_absmax", a->abs_max, 0);
     expect(w, "score_max", a->max, 0);
     expect(w, "score_mean", a->mean / a->rows, a->mean_size / a->rows);
     expect(w, "score_peak", a->peak, a->abs_max * 1e-2);
     expect(w, "entropy", a->entropy / a->rows, 0);
-    expect(w, "entropy_norm", a->norm / a->two, 0);
+    expect(w, "entropy_norm", a->norm / a->choice, 0);
     expect(w, "p_max", a->p_max / a->many, 0);
     expect(w, "sat90", a->sat90 / a->many, 0);
     expect(w, "sat99", a->sat99 / a->many, 0);
@@ -185,7 +209,10 @@ static void expect_head(wants *w, const layer_case *c, size_t layer, size_t h, d
     expect(w, "q_k_cosine_rms", sqrt(a->cosine2 / a->pairs), 0);
     expect(w, "score_change", change, 0);
     expect_gradient(w, a);
-    expect_theory(w, r);
+    expect_theory(w, r, layer);
+    expect(w, "score_absmax_uncapped", a->uncapped, 0);
+    expect(w, "score_gain", c->gain[h], 0);
+    expect(w, "sink", c->sink[h], 0);
     rdk_free(a);
 }
 
@@ -205,13 +232,13 @@ static void padded_pass(rdk_trainer *r, rdk_step_report *report)
         }
     }
     rdk_model_zero_grad(r->model);
-    rdk_tape_reset(r->tape);
-    rdk_tensor *logits = rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length,
-                                          rdk_measure_probe(r->measure, 0));
-    rdk_tensor *loss = rdk_cross_entropy(r->tape, logits, b->target, (double)rdk_batch_counted(b),
-                                         b->nll, b->best);
-    ck_assert(rdk_tape_backward(r->tape, loss));
-    rdk_measure_take(r->measure, 0, b->n);
+    rdk_tape_reset(r->tapes[0]);
+    rdk_tensor *logits = rdk_model_logits(r->model, r->tapes[0], b->n, b->len, b->input, b->length,
+                                          rdk_measure_probe(r->measure, 0, 0));
+    rdk_tensor *loss = rdk_cross_entropy(r->tapes[0], logits, b->target,
+                                         (double)rdk_batch_counted(b), b->nll, b->best);
+    ck_assert(rdk_tape_backward(r->tapes[0], loss));
+    rdk_measure_take(r->measure, 0, 0, b->n);
     rdk_measure_finish(r->measure);
     *report = (rdk_step_report){.pass = rdk_batch_score(b),
                                 .lr = rdk_schedule(&r->config.optim, r->step, r->config.steps),
@@ -224,9 +251,9 @@ static void padded_pass(rdk_trainer *r, rdk_step_report *report)
 static void take_cases(rdk_trainer *r, layer_case *c)
 {
     size_t layer = 0;
-    const rdk_model_probe *probe = rdk_measure_probe(r->measure, 0);
-    for (size_t i = 0; i < rdk_tape_length(r->tape); i++) {
-        const rdk_node *n = rdk_tape_node(r->tape, i);
+    const rdk_model_probe *probe = rdk_measure_probe(r->measure, 0, 0);
+    for (size_t i = 0; i < rdk_tape_length(r->tapes[0]); i++) {
+        const rdk_node *n = rdk_tape_node(r->tapes[0], i);
         if (strcmp(n->op->name, "attention") != 0) continue;
         size_t size = rdk_size(n->out);
         c[layer] = (layer_case){r,
@@ -235,7 +262,9 @@ static void take_cases(rdk_trainer *r, layer_case *c)
                                 copy_of(n->in[2]->data, size),
                                 copy_of(n->out->grad, size),
                                 copy_of(probe->q[layer]->data, size),
-                                copy_of(probe->k[layer]->data, size)};
+                                copy_of(probe->k[layer]->data, size),
+                                .layer = layer};
+        take_learned(&c[layer]);
         layer++;
     }
     ck_assert_uint_eq(layer, r->config.model.layers);
@@ -263,8 +292,8 @@ static void expect_tensor(wants *w, rdk_trainer *r, const rdk_param *p, const rd
     expect(w, "grad_norm", gradient, 0);
     expect(w, "weight_norm", weight, 0);
     expect(w, "update_ratio", weight > 0 ? sqrt(change2) / weight : ABSENT, 0);
-    expect(w, "grad_norm_over_scale", scores ? gradient / rdk_model_score_scale(r->model) : ABSENT,
-           0);
+    expect(w, "grad_norm_over_scale",
+           scores ? gradient / rdk_model_layer_scale(r->model, (size_t)p->layer) : ABSENT, 0);
     expect(w, "grad_ratio_to_value",
            compared ? gradient / norm(rdk_size(&v->tensor), v->tensor.grad) : ABSENT, 0);
 }
@@ -360,7 +389,7 @@ START_TEST(every_column)
     else
         ck_assert_msg(rdk_step_gradients(r, true, &report), "%s", status.message);
     take_cases(r, c);
-    const rdk_node *last = rdk_tape_node(r->tape, rdk_tape_length(r->tape) - 1);
+    const rdk_node *last = rdk_tape_node(r->tapes[0], rdk_tape_length(r->tapes[0]) - 1);
     rdk_real *logits = copy_of(last->in[0]->data, rdk_size(last->in[0]));
     rdk_real *before = copy_of(rdk_model_values(r->model), rdk_model_size(r->model));
     ck_assert(rdk_logs_train_row(r, &report));

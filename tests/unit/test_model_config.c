@@ -47,6 +47,26 @@ START_TEST(bad_values_are_refused_by_name)
     REFUSED((c.qk_gain = INFINITY, c.qk_norm = RDK_QK_L2), "--qk-gain inf", "1e-6 to 1e6");
     REFUSED((c.d_k = 2, c.qk_norm = RDK_QK_LAYER), "--d-k 2", "--qk-norm layer (3 or more)");
     REFUSED((c.d_k = 1, c.qk_norm = RDK_QK_L2), "--d-k 1", "--qk-norm l2 (2 or more)");
+    REFUSED(c.softcap = -1, "--softcap -1", "1e-6 to 1e6");
+    REFUSED(c.softcap = NAN, "--softcap nan", "1e-6 to 1e6");
+    REFUSED(c.length_gain = 2, "--length-gain 2", "--length-scale ssmax");
+    REFUSED(c.length_base = 2, "--length-base 2", "--length-scale log");
+    REFUSED((c.length_base = 1, c.length = RDK_LENGTH_LOG), "--length-base 1", "above 1");
+    REFUSED(c.length = (rdk_length_scale)3, "--length-scale", "no choice number 3");
+    REFUSED(c.sink = (rdk_sink)7, "--sink", "no choice number 7");
+    REFUSED((c.temperature = true, c.length = RDK_LENGTH_SSMAX), "--head-temperature",
+            "--length-scale ssmax");
+    REFUSED((c.temperature = true, c.qk_norm = RDK_QK_L2), "--qk-norm l2", "--head-temperature");
+    REFUSED((c.length = RDK_LENGTH_SSMAX, c.qk_norm = RDK_QK_L2), "--no-qk-gain-learned", "ssmax");
+    REFUSED(strcpy(c.scale_layers, "2:none"), "--scale-layers", "no layer 2 (0 to 1)");
+    REFUSED(strcpy(c.scale_layers, "0:none/0:dk"), "--scale-layers", "layer 0 twice");
+    REFUSED(strcpy(c.scale_layers, "1:sqr"), "layer 1: 'sqr'", "none, sqrt, dk");
+    REFUSED(strcpy(c.scale_layers, "1:0"), "layer 1: 0", "1e-6 to 1e6");
+    REFUSED((c.d_k = 2, strcpy(c.scale_layers, "1:qknorm")), "--d-k 2", "layer (3 or more)");
+    static const char *const no_lists[] = {"0",       "none", "0:",      ":none",   "/0:none",
+                                           "0:none/", "x:1",  "0:none,", "-1:none", "0:none//1:dk"};
+    for (size_t i = 0; i < sizeof no_lists / sizeof *no_lists; i++)
+        REFUSED(strcpy(c.scale_layers, no_lists[i]), "--scale-layers", "");
     REFUSED(c.d_model = 2, "--d-model 2", "--norm layer (3 or more)");
     REFUSED(c.mlp = (rdk_mlp)9, "--mlp", "no choice number 9");
 }
