@@ -235,18 +235,24 @@ lint: ## formatter, both compilers, clang-tidy, cppcheck, shellcheck, the floors
 format: ## lay out all C files as .clang-format says
 	@clang-format -i $(wildcard include/rootdk/*.h src/*/*.[ch] examples/*.c tests/*.h tests/*/*.[ch])
 
-INSTALL_TO = $(DESTDIR)$(PREFIX)
+# One slash between the parts, none at the end. What is said names the place where it will be; a
+# DESTDIR is a stage on the way there. The command is short where the shell finds it.
+TIDY = $(shell printf '%s' '$(1)' | sed 's|//*|/|g; s|\(.\)/$$|\1|')
+PLACE = $(call TIDY,$(PREFIX))
+INSTALL_TO = $(call TIDY,$(DESTDIR)$(PREFIX))
+INSTALLED = $(if $(DESTDIR),staged in $(call TIDY,$(DESTDIR)) for $(PLACE),installed in $(PLACE); next: $(NEXT) --scale sqrt)
+NEXT = $(if $(filter $(PLACE)/bin,$(subst :, ,$(PATH))),rootdk,$(PLACE)/bin/rootdk)
 install: $(PROGRAM) $(LIB) ## program, library, headers, man page into PREFIX (/usr/local)
 	@mkdir -p "$(INSTALL_TO)/bin" "$(INSTALL_TO)/lib/pkgconfig" "$(INSTALL_TO)/include/rootdk" "$(INSTALL_TO)/share/man/man1"
 	@install -m 755 $(PROGRAM) "$(INSTALL_TO)/bin/rootdk"
 	@install -m 644 $(LIB) "$(INSTALL_TO)/lib/librootdk.a"
 	@install -m 644 include/rootdk/*.h "$(INSTALL_TO)/include/rootdk/"
 	@$(PROGRAM) --man > "$(INSTALL_TO)/share/man/man1/rootdk.1"
-	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	@printf '%s\n' 'prefix=$(PLACE)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 		'Name: rootdk' 'Description: minimal Transformer training with a tape-based autograd engine' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}$(if $(findstring -DRDK_DOUBLE,$(FLAGS_$(MODE))), -DRDK_DOUBLE)' \
 		'Libs: -L$${libdir} -lrootdk $(OPENMP_FLAGS) -lm' > "$(INSTALL_TO)/lib/pkgconfig/rootdk.pc"
-	@echo "installed rootdk $(VERSION) in $(INSTALL_TO); next: rootdk --scale sqrt"
+	@echo "rootdk $(VERSION) $(INSTALLED)"
 
 uninstall: ## take away what install put there
 	@rm -f "$(INSTALL_TO)/bin/rootdk" "$(INSTALL_TO)/lib/librootdk.a" \

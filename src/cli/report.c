@@ -18,6 +18,7 @@ static const rdk_option rows[] = {
 const rdk_grammar rdk_report_grammar = {
     .own = rows,
     .n_own = sizeof rows / sizeof *rows,
+    .without_runs = "a report is about runs that are there",
     .operand = "a run's directory",
     .notes = "DIR is a run, or holds the runs of an ablation as subdirectories. The page needs\n"
              "nothing beside it: open it in a browser, send it, print it.\n",
