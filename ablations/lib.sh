@@ -22,6 +22,16 @@ train_grid() { # NAME OPTION...
     ./train ablate "$@" --out "$grid" >/dev/null
 }
 
+# The text that experiments with text read, $text: FILE, else the project's own sources, which are
+# another text after every change of them; so a grid of a text has its checksum in its name.
+choose_text() { # [FILE]
+    text=${1:-build/source.txt}
+    [ $# -gt 0 ] || data/make-source-text.sh "$text" 2>/dev/null
+}
+of_text() { # NAME
+    echo "$1-$(cksum <"$text" | cut -d ' ' -f 1)"
+}
+
 # The tables of $grid: means and 95 % intervals over seeds.
 print_grid() {
     cat "$grid/results.md"
@@ -70,16 +80,19 @@ rated() { # loss|chance|start SCALE
         ' "$grid/results.md"
 }
 
-# A column of a file of each such run at step 0, one row a line: attention.csv by layer and head,
+# A column of a file of each such run at one step, one row a line: attention.csv by layer and head,
 # gradients.csv by tensor (of $tensor alone, where that is set).
-at_start() { # FILE COLUMN [OPTION=VALUE]...
-    file=$1 column=$2
-    shift 2
+at_step() { # STEP FILE COLUMN [OPTION=VALUE]...
+    step=$1 file=$2 column=$3
+    shift 3
     for point in $(values point "$@"); do
-        awk -F, -v name="$column" -v tensor="${tensor:-}" '
+        awk -F, -v step="$step" -v name="$column" -v tensor="${tensor:-}" '
             NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next }
-            $1 == 0 && (tensor == "" || $2 ~ tensor) { print $c }' "$grid/$point/$file"
+            $1 == step && (tensor == "" || $2 ~ tensor) { print $c }' "$grid/$point/$file"
     done
+}
+at_start() { # FILE COLUMN [OPTION=VALUE]...
+    at_step 0 "$@"
 }
 
 # ---- of numbers, one a line ----------------------------------------------------------------------
