@@ -14,7 +14,7 @@ choose_text "$@"
 
 character_model() { # NAME OPTION...
     train_grid "$@" --task text --data "$text" --layers 2 --heads 2 --d-model 64 --d-k 32 \
-        --steps 1000 --lr 2e-3 --schedule cosine --seed 1..3 --eval-every 0
+        --steps 600 --lr 2e-3 --schedule cosine --seed 1..3 --eval-every 0
 }
 loss() { # [OPTION=VALUE]
     values final_loss "$@" | mean

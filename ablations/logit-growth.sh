@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 choose_text "$@"
 
 train_grid "$(of_text logit-growth)" --task text --data "$text" --layers 2 --heads 2 --d-model 64 \
-    --d-k 32 --positions rope --seq-len 64 --batch 16 --steps 600 --schedule cosine \
+    --d-k 32 --positions rope --seq-len 64 --batch 8 --steps 600 --schedule cosine \
     --scale sqrt,qknorm --lr 3e-4,1e-3,3e-3,1e-2,3e-2,1e-1,3e-1 --seed 1..3 \
     --eval-every 0 --eval-size 256 --probe-every 50 --log-every 10
 print_grid
