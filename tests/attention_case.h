@@ -15,18 +15,24 @@ typedef struct attention_case {
     rdk_real *q, *k, *v, *dout;
     rdk_real *o, *row_max, *row_inv, *dq, *dk, *dv;
     rdk_attention_row *measured; /* or NULL */
+    /* of additive scores, or NULL; s.additive is additive[0] */
+    rdk_attention_additive *additive;
+    rdk_real *w, *dw;
+    size_t n_w;
 } attention_case;
 
 static inline attention_case case_new(rdk_attention_shape s, double sd)
 {
     ck_assert(s.len <= LONGEST);
     attention_case c = {.s = s, .rows = s.batch * s.heads * s.len};
+    c.s.additive = NULL;
     c.s.stream = (rdk_stream){7, RDK_FOR_DROPOUT, 3};
     c.n_qk = c.rows * s.d_k, c.n_v = c.rows * s.d_v;
     c.q = normals(c.n_qk, 0, sd, 1), c.k = normals(c.n_qk, 0, sd, 2);
     c.v = normals(c.n_v, 0, 1, 3), c.dout = normals(c.n_v, 0, 1, 4);
     c.o = array(c.n_v), c.row_max = array(c.rows), c.row_inv = array(c.rows);
     c.dq = array(c.n_qk), c.dk = array(c.n_qk), c.dv = array(c.n_v);
+    c.s.head_grads = s.gain || s.sink ? calloc(2 * s.batch * s.heads + 1, sizeof(double)) : NULL;
     return c;
 }
 
@@ -36,12 +42,30 @@ static inline void case_measure(attention_case *c)
     ck_assert_ptr_nonnull(c->measured);
 }
 
+/* Scores w.tanh(q + k) instead of products. */
+static inline void case_additive(attention_case *c)
+{
+    c->n_w = c->s.heads * c->s.d_k;
+    c->w = normals(c->n_w, 0, 1, 5), c->dw = array(c->n_w);
+    c->additive = malloc(sizeof *c->additive);
+    double *parts = malloc((c->s.batch * c->n_w + 1) * sizeof *parts);
+    ck_assert(c->additive && parts);
+    for (size_t i = 0; i < c->s.batch * c->n_w; i++) parts[i] = NAN;
+    *c->additive = (rdk_attention_additive){c->w, c->dw, parts};
+    c->s.additive = c->additive;
+}
+
 static inline void case_free(attention_case *c)
 {
+    if (c->additive) {
+        drop(c->w), drop(c->dw);
+        free(c->additive->parts), free(c->additive);
+    }
     rdk_real *all[] = {c->q,       c->k,       c->v,  c->dout, c->o,
                        c->row_max, c->row_inv, c->dq, c->dk,   c->dv};
     for (size_t i = 0; i < COUNT(all); i++) drop(all[i]);
     free(c->measured);
+    free(c->s.head_grads);
 }
 
 /* The same operands, results not yet computed. */
@@ -52,6 +76,7 @@ static inline attention_case case_copy(const attention_case *from)
         memcpy(c.q, from->q, c.n_qk * sizeof *c.q), memcpy(c.k, from->k, c.n_qk * sizeof *c.k);
     if (c.n_v) memcpy(c.v, from->v, c.n_v * sizeof *c.v);
     if (c.n_v) memcpy(c.dout, from->dout, c.n_v * sizeof *c.dout);
+    if (from->additive) case_additive(&c), memcpy(c.w, from->w, c.n_w * sizeof *c.w);
     return c;
 }
 
@@ -104,15 +129,43 @@ static inline double dot_of(size_t n, const rdk_real *x, const rdk_real *y)
 
 /* ---- the plain computation ------------------------------------------------------------------- */
 
-/* One row: scores, p before dropout, the factor of dropout, dL/ds. */
+/* One row: c q.k, what it is multiplied with, scores, p before dropout and that of the sink, the
+ * factor of dropout, dL/ds. */
 typedef struct plain_row {
     size_t n, arg_max;
-    double s[LONGEST], p[LONGEST], keep[LONGEST], ds[LONGEST];
+    double length, factor, sink;
+    double x[LONGEST], s[LONGEST], p[LONGEST], keep[LONGEST], ds[LONGEST];
 } plain_row;
 
 typedef struct plain_results {
-    double *o, *dq, *dk, *dv;
+    double *o, *dq, *dk, *dv, *dw;
+    double *dgain, *dsink; /* [B, H] */
 } plain_results;
+
+/* q.k, or w.tanh(q + k) */
+static inline double plain_score(const attention_case *c, size_t b, size_t h, size_t i, size_t j)
+{
+    const rdk_real *q = c->q + at_qk(c, b, h, i), *k = c->k + at_qk(c, b, h, j);
+    double sum = 0;
+    if (!c->additive) return dot_of(c->s.d_k, q, k);
+    for (size_t e = 0; e < c->s.d_k; e++)
+        sum += (double)c->w[h * c->s.d_k + e] * tanh((double)q[e] + (double)k[e]);
+    return sum;
+}
+
+/* The gradient g at that score to q, k, w. */
+static inline void plain_score_backward(const attention_case *c, size_t b, size_t h, size_t i,
+                                        size_t j, double g, const plain_results *out)
+{
+    size_t q = at_qk(c, b, h, i), k = at_qk(c, b, h, j);
+    for (size_t e = 0; e < c->s.d_k; e++) {
+        double x = (double)c->q[q + e], y = (double)c->k[k + e], w = 0, t = 0;
+        if (c->additive) w = (double)c->w[h * c->s.d_k + e], t = tanh(x + y);
+        out->dq[q + e] += g * (c->additive ? w * (1 - t * t) : y);
+        out->dk[k + e] += g * (c->additive ? w * (1 - t * t) : x);
+        if (c->additive) out->dw[h * c->s.d_k + e] += g * t;
+    }
+}
 
 static inline void plain_forward(const attention_case *c, size_t b, size_t h, size_t i,
                                  plain_row *r, double *o)
@@ -122,14 +175,21 @@ static inline void plain_forward(const attention_case *c, size_t b, size_t h, si
     double sum = 0;
     r->n = s->causal ? i + 1 : case_length(c, b);
     r->arg_max = 0;
+    r->length = s->length_base > 0 ? log((double)r->n) / log(s->length_base) : 1;
+    r->factor = r->length * (s->gain ? (double)s->gain[h] : 1);
+    r->sink = 0;
     for (size_t j = 0; j < r->n; j++) {
-        r->s[j] = s->scale * dot_of(s->d_k, c->q + at_qk(c, b, h, i), c->k + at_qk(c, b, h, j));
+        r->x[j] = s->scale * plain_score(c, b, h, i, j);
+        r->s[j] = r->factor * r->x[j];
+        if (s->softcap > 0) r->s[j] = s->softcap * tanh(r->s[j] / s->softcap);
         if (r->s[j] > r->s[r->arg_max]) r->arg_max = j;
         uint32_t word[4];
         rdk_random_block(s->stream, row, (uint32_t)(j / 4), word);
         r->keep[j] = (word[j % 4] >= s->dropout * 4294967296.0) / (1 - s->dropout);
     }
+    if (s->sink) sum = r->sink = exp((double)s->sink[h] - r->s[r->arg_max]);
     for (size_t j = 0; j < r->n; j++) sum += r->p[j] = exp(r->s[j] - r->s[r->arg_max]);
+    r->sink /= sum;
     for (size_t j = 0; j < r->n; j++) {
         r->p[j] /= sum;
         for (size_t e = 0; e < s->d_v; e++)
@@ -144,15 +204,14 @@ static inline void plain_backward(const attention_case *c, size_t b, size_t h, s
     const rdk_real *dout = c->dout + at_v(c, b, h, i);
     double d = 0;
     for (size_t e = 0; e < s->d_v; e++) d += (double)dout[e] * out->o[at_v(c, b, h, i) + e];
+    out->dsink[b * s->heads + h] -= r->sink * d;
     for (size_t j = 0; j < r->n; j++) {
         double dp = dot_of(s->d_v, dout, c->v + at_v(c, b, h, j));
         r->ds[j] = r->p[j] * (r->keep[j] * dp - d);
-        for (size_t e = 0; e < s->d_k; e++) {
-            out->dq[at_qk(c, b, h, i) + e] +=
-                s->scale * r->ds[j] * (double)c->k[at_qk(c, b, h, j) + e];
-            out->dk[at_qk(c, b, h, j) + e] +=
-                s->scale * r->ds[j] * (double)c->q[at_qk(c, b, h, i) + e];
-        }
+        double dz = r->ds[j];
+        if (s->softcap > 0) dz /= pow(cosh(r->factor * r->x[j] / s->softcap), 2);
+        out->dgain[b * s->heads + h] += r->length * r->x[j] * dz;
+        plain_score_backward(c, b, h, i, j, s->scale * r->factor * dz, out);
         for (size_t e = 0; e < s->d_v; e++)
             out->dv[at_v(c, b, h, j) + e] += r->p[j] * r->keep[j] * (double)dout[e];
     }
@@ -160,13 +219,17 @@ static inline void plain_backward(const attention_case *c, size_t b, size_t h, s
 
 static inline plain_results plain_new(const attention_case *c)
 {
-    return (plain_results){calloc(c->n_v + 1, sizeof(double)), calloc(c->n_qk + 1, sizeof(double)),
-                           calloc(c->n_qk + 1, sizeof(double)), calloc(c->n_v + 1, sizeof(double))};
+    size_t heads = c->s.batch * c->s.heads + 1;
+    return (plain_results){calloc(c->n_v + 1, sizeof(double)),  calloc(c->n_qk + 1, sizeof(double)),
+                           calloc(c->n_qk + 1, sizeof(double)), calloc(c->n_v + 1, sizeof(double)),
+                           calloc(c->n_w + 1, sizeof(double)),  calloc(heads, sizeof(double)),
+                           calloc(heads, sizeof(double))};
 }
 
 static inline void plain_free(plain_results *p)
 {
-    free(p->o), free(p->dq), free(p->dk), free(p->dv);
+    free(p->o), free(p->dq), free(p->dk), free(p->dv), free(p->dw);
+    free(p->dgain), free(p->dsink);
 }
 
 /* all: [rows] or NULL; what is not visited (padding) has n = 0. */

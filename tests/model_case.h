@@ -113,6 +113,54 @@ static void narrow_heads(rdk_model_config *c)
     c->heads = 3;
     c->d_k = 5;
 }
+static void temperature(rdk_model_config *c)
+{
+    c->temperature = true;
+}
+static void length_ssmax(rdk_model_config *c)
+{
+    c->length = RDK_LENGTH_SSMAX;
+}
+static void length_log(rdk_model_config *c)
+{
+    c->length = RDK_LENGTH_LOG;
+    c->length_base = 3;
+}
+static void softcap(rdk_model_config *c)
+{
+    c->softcap = 0.6;
+}
+static void sink_one(rdk_model_config *c)
+{
+    c->sink = RDK_SINK_ONE;
+}
+static void sink_learned(rdk_model_config *c)
+{
+    c->sink = RDK_SINK_LEARNED;
+}
+static void scale_layers(rdk_model_config *c)
+{
+    strcpy(c->scale_layers, "1:qknorm/0:1.7");
+}
+static void sigma_reparam(rdk_model_config *c)
+{
+    c->sigma_reparam = true;
+    c->mlp = RDK_MLP_SWIGLU;
+}
+static void all_at_once(rdk_model_config *c)
+{
+    strcpy(c->scale, "none");
+    strcpy(c->scale_layers, "1:dk");
+    c->temperature = true;
+    c->length = RDK_LENGTH_LOG;
+    c->softcap = 1.5;
+    c->sink = RDK_SINK_LEARNED;
+    c->qk_norm = RDK_QK_RMS;
+    c->positions = RDK_ROPE;
+    c->bias = true;
+    c->sigma_reparam = true;
+    c->tie = true;
+}
 static void llama_like(rdk_model_config *c)
 {
     c->norm = RDK_RMS_NORM;
@@ -129,6 +177,28 @@ static void bert_like(rdk_model_config *c)
     c->tie = true;
     c->positions = RDK_ROPE;
     c->qk_norm = RDK_QK_L2;
+}
+
+static void additive(rdk_model_config *c)
+{
+    c->attention = RDK_ADDITIVE;
+    strcpy(c->scale, "none");
+}
+static void additive_normed(rdk_model_config *c)
+{
+    c->attention = RDK_ADDITIVE;
+    strcpy(c->scale, "1.7");
+    c->qk_norm = RDK_QK_RMS;
+    c->bias = true;
+    c->init = RDK_INIT_T5;
+}
+
+static void additive_policies(rdk_model_config *c)
+{
+    additive(c);
+    c->length = RDK_LENGTH_SSMAX;
+    c->softcap = 2;
+    c->sink = RDK_SINK_LEARNED;
 }
 
 static const struct variant {
@@ -156,8 +226,20 @@ static const struct variant {
     {"init gpt2", init_gpt2},
     {"init t5", init_t5},
     {"3 heads of 5", narrow_heads},
+    {"temperature", temperature},
+    {"length ssmax", length_ssmax},
+    {"length log", length_log},
+    {"softcap", softcap},
+    {"sink one", sink_one},
+    {"sink learned", sink_learned},
+    {"scale by layer", scale_layers},
+    {"sigma-reparam, swiglu", sigma_reparam},
+    {"all at once", all_at_once},
     {"rms, rope, swiglu, tied", llama_like},
     {"encoder, post, bias, l2", bert_like},
+    {"additive", additive},
+    {"additive, c 1.7, rms, bias, t5", additive_normed},
+    {"additive, capped, ssmax, sink", additive_policies},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0], QK_NORMS = 4 };
 
@@ -232,11 +314,19 @@ static inline double norm_of(const rdk_real *x, size_t n)
     return sqrt(sum);
 }
 
-/* Without QK-norm and RoPE a key bias shifts all scores of a row alike: its gradient is 0. */
+/* Of products, without QK-norm and RoPE: a key bias shifts all scores of a row alike: its gradient
+ * is 0. */
 static inline bool gradient_is_zero(const rdk_model_config *c, const rdk_param *p)
 {
     return strstr(p->name, "attention.wk.bias") && c->qk_norm == RDK_QK_OFF &&
-           c->positions != RDK_ROPE;
+           c->positions != RDK_ROPE && c->softcap == 0 && c->sink == RDK_SINK_OFF &&
+           c->attention == RDK_DOT;
+}
+
+/* What such a configuration adds does nothing yet at the start: there are parameters for it. */
+static inline bool starts_alike(const rdk_model_config *c)
+{
+    return c->bias || c->temperature || c->sigma_reparam;
 }
 
 #endif

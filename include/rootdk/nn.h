@@ -12,6 +12,10 @@
 /* ---- choices --------------------------------------------------------------------------------- */
 
 typedef enum { RDK_DECODER, RDK_ENCODER } rdk_arch; /* causal, bidirectional */
+/* the score: c q.k, or additive (Bahdanau et al. 2015, A.1.2): c w.tanh(q + k), w: d_k a head.
+ * There W_a and U_a map states to a hidden layer whose width is free; here W_Q and W_K are these
+ * maps and the width is d_k, so both kinds have the same projections and differ in w alone */
+typedef enum { RDK_DOT, RDK_ADDITIVE } rdk_score_kind;
 typedef enum { RDK_PRE_NORM, RDK_POST_NORM } rdk_norm_place;
 typedef enum { RDK_LAYER_NORM, RDK_RMS_NORM } rdk_norm_kind;
 typedef enum { RDK_LEARNED, RDK_SINUSOIDAL, RDK_ROPE, RDK_NO_POSITIONS } rdk_positions;
@@ -27,12 +31,22 @@ typedef enum {
  * tied), projections back into the residual stream divided by sqrt(2 layers): the only one of the
  * three for which Var(q.k) = d_k at the start.
  * gpt2: all N(0, 0.02^2), those projections divided by sqrt(2 layers) (Radford et al. 2019).
- * t5: W_Q ~ N(0, 1/(d_model d_k)), W_K, W_V, MLP in, head ~ N(0, 1/d_model), projections back
- * ~ N(0, 1/fan_in), embeddings as for unit. */
+ * t5: W_Q ~ N(0, 1/(d_model d_k)) (additive attention: as W_K), W_K, W_V, MLP in, head ~ N(0,
+ * 1/d_model), projections back ~ N(0, 1/fan_in), embeddings as for unit. */
 typedef enum { RDK_INIT_UNIT, RDK_INIT_GPT2, RDK_INIT_T5 } rdk_init;
 /* what is done to q and k of each head before the product; auto: as the scaling policy has it
  * (only before rdk_config_resolve, never in a model) */
 typedef enum { RDK_QK_AUTO = -1, RDK_QK_OFF, RDK_QK_L2, RDK_QK_LAYER, RDK_QK_RMS } rdk_qk_norm;
+
+/* What else is done to a score s = c q.k, in this order (all off: the score is c q.k):
+ * temperature: times exp(t), t learned per head from 0;
+ * length, by the n keys that the query sees: ssmax: times s ln n, s learned per head (Nakanishi
+ * 2025); log: times ln n / ln base. A query that sees one key scores it 0, which p = 1 ignores;
+ * softcap: cap tanh(s / cap) (Gemma 2);
+ * sink: one more outcome of the softmax, with value 0: of score 0 (one: exp(s) / (1 + sum exp(s)))
+ * or learned per head from 0 (gpt-oss). Nothing of the above is done to it. */
+typedef enum { RDK_LENGTH_OFF, RDK_LENGTH_SSMAX, RDK_LENGTH_LOG } rdk_length_scale;
+typedef enum { RDK_SINK_OFF, RDK_SINK_ONE, RDK_SINK_LEARNED } rdk_sink;
 
 /* ---- scaling policies ------------------------------------------------------------------------ */
 
@@ -53,17 +67,26 @@ const rdk_scaling *rdk_scaling_find(const char *name); /* NULL where there is no
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-enum { RDK_NAME_TEXT = 64 };
+enum { RDK_NAME_TEXT = 64, RDK_LAYERS_TEXT = 256 };
 
 typedef struct rdk_model_config {
     rdk_arch arch;
-    size_t vocab, max_len;                    /* V, and the longest T */
+    rdk_score_kind attention; /* additive: scale "none" or a number, no l2, no rope */
+    size_t vocab, max_len;    /* V, and the longest T */
     size_t layers, heads, d_model, d_k, d_ff; /* d_v = d_k; all >= 1 */
     char scale[RDK_NAME_TEXT];                /* a policy's name, or c itself: 1e-6 to 1e6 */
+    /* "0:none/3:dk": these layers are as that scale alone has them, its QK-norm too. Empty: none */
+    char scale_layers[RDK_LAYERS_TEXT];
     rdk_qk_norm qk_norm;
     bool qk_gain_learned; /* else the gain stays at its start */
     double qk_gain;       /* its start; 0: 1 for layer and rms, sqrt(d_k) for l2.
                            * Not 0 without QK-norm: refused */
+    bool temperature;
+    rdk_length_scale length;
+    double length_gain; /* ssmax: start of s; 0: so that the mean over the rows of s ln n is 1 */
+    double length_base; /* log: above 1; 0: max_len */
+    double softcap;     /* 0: none */
+    rdk_sink sink;
     rdk_norm_place norm_place;
     rdk_norm_kind norm;
     rdk_positions positions;
@@ -71,6 +94,10 @@ typedef struct rdk_model_config {
     bool bias, tie;
     double dropout;
     rdk_init init;
+    /* Linear layers multiply by gamma / sigma(W) W, gamma learned, sigma(W) by power iteration
+     * (Zhai et al. 2023): all in the layers but W_Q and W_K under QK-norm, which takes their size
+     * out anyway, and a head of its own. See rdk_model_power_step */
+    bool sigma_reparam;
 } rdk_model_config;
 
 /* Which part a parameter plays; what is measured and initialised goes by it, never by its name. */
@@ -81,6 +108,7 @@ typedef enum rdk_role {
     RDK_ROLE_WK,
     RDK_ROLE_WV,
     RDK_ROLE_WO,
+    RDK_ROLE_SCORE, /* w of additive attention */
     RDK_ROLE_MLP_IN,
     RDK_ROLE_MLP_GATE,
     RDK_ROLE_MLP_OUT,
@@ -88,6 +116,10 @@ typedef enum rdk_role {
     RDK_ROLE_NORM,    /* gain or bias of a norm */
     RDK_ROLE_QK_GAIN, /* gain of QK-norm */
     RDK_ROLE_BIAS,
+    RDK_ROLE_SCORE_GAIN, /* t of the temperature, or s of ssmax */
+    RDK_ROLE_SINK,       /* score of a learned sink */
+    RDK_ROLE_SIGMA,      /* gamma of sigma_reparam */
+    RDK_ROLE_POWER,      /* u and v of its power iteration; not trained */
 } rdk_role;
 
 typedef struct rdk_param {
@@ -98,17 +130,26 @@ typedef struct rdk_param {
     int layer;                  /* -1 outside the layers */
     bool decay;                 /* weight decay: matrices that multiply activations, so a tied token
                                  * table too; not an untied one, positions, gains, biases */
-    bool trainable;             /* false: fixed qk gain; its gradient is not used */
+    bool trainable;             /* false: fixed qk gain, RDK_ROLE_POWER; its gradient is not used */
     double init_mean, init_std; /* of its initial draw; std 0: a constant */
 } rdk_param;
 
 typedef struct rdk_model rdk_model;
 
 /* What a configuration means, each rule in one place; the model uses these, and theory does.
- * c that multiplies q.k: the policy's, or the number that scale is; NAN where it is neither. */
+ * The configuration as one layer has it: scale, qk_norm and qk_gain by scale_layers where that
+ * names the layer. The other functions are about c->scale: hand them this for a layer of its own.
+ */
+rdk_model_config rdk_config_of_layer(const rdk_model_config *c, size_t layer);
+/* c that multiplies q.k, or w.tanh(q + k): the policy's, or the number that scale is; NAN where it
+ * is neither. */
 double rdk_config_score_scale(const rdk_model_config *c);
 /* The gain at which QK-norm starts (1 where there is none). */
 double rdk_config_qk_gain(const rdk_model_config *c);
+/* s of ssmax at the start, and the base of log (e for ssmax, 0 where scores do not go by length).
+ */
+double rdk_config_length_gain(const rdk_model_config *c);
+double rdk_config_length_base(const rdk_model_config *c);
 /* The std of the initial draw of the weights of this role, query_shrink included; 0 for
  * constants. */
 double rdk_init_std(const rdk_model_config *c, rdk_role role);
@@ -119,6 +160,9 @@ bool rdk_model_config_check(const rdk_model_config *c, rdk_status *s);
  * and its name, so policies that differ in nothing else start from the same W. Owned by the
  * caller. */
 rdk_model *rdk_model_new(const rdk_model_config *c, uint64_t seed, rdk_status *s);
+/* The same values under gradients of its own, for a pass beside another's. Owned by the caller; the
+ * original has to outlive it. */
+rdk_model *rdk_model_replica(rdk_model *m, rdk_status *s);
 void rdk_model_free(rdk_model *m);
 const rdk_model_config *rdk_model_config_of(const rdk_model *m);
 
@@ -130,8 +174,18 @@ size_t rdk_model_size(const rdk_model *m); /* elements of the buffers (padding i
 rdk_real *rdk_model_values(rdk_model *m);
 rdk_real *rdk_model_grads(rdk_model *m);
 void rdk_model_zero_grad(rdk_model *m);
-/* The factor c that multiplies q.k in this model. */
+/* Adds the gradients of these n replicas to those of m, one after the other. */
+void rdk_model_gather_grads(rdk_model *m, size_t n, rdk_model *const *replica);
+/* With sigma_reparam, after each update of the weights: one step of the power iterations that
+ * follow sigma(W). Else nothing. */
+void rdk_model_power_step(rdk_model *m);
+/* The factor c that multiplies q.k, or w.tanh(q + k), in this model, and in one layer of it. */
 double rdk_model_score_scale(const rdk_model *m);
+double rdk_model_layer_scale(const rdk_model *m, size_t layer);
+/* The learned factor on the scores of a head as it stands (1 where there is none), and the score of
+ * its sink (-INFINITY where there is none). */
+double rdk_model_head_gain(const rdk_model *m, size_t layer, size_t head);
+double rdk_model_head_sink(const rdk_model *m, size_t layer, size_t head);
 
 /* What may be measured in a forward pass (and completed by backward), caller-owned; NULL parts are
  * not measured. Never changes a result's bits. */
@@ -140,6 +194,7 @@ typedef struct rdk_model_probe {
     size_t rows_of_layer;          /* from the first row of a layer to that of the next; 0: B H T */
     rdk_tensor **q, **k;           /* [layers]: q, k before QK-norm, [B, T, H d_k], on the tape */
     rdk_tensor **q_used, **k_used; /* the same as they are multiplied: normalised and turned */
+    rdk_real *score_max;           /* [layers, H]: raised to the largest score of each head */
 } rdk_model_probe;
 
 /* logits: [B, T, V] of tokens [B, T]; lengths: [B] or NULL (all T). T <= max_len.

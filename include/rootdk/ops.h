@@ -24,6 +24,10 @@ rdk_tensor *rdk_matmul(rdk_tape *t, rdk_tensor *a, bool transpose_a, rdk_tensor 
                        bool transpose_b);
 /* y = x W^T + b.   x: [.., in], w: [out, in], b: [out] or NULL -> y: [.., out] */
 rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b);
+/* y = gain / (u^T W v) W: W of norm gain, where u and v are its first singular vectors.
+ * w: [out, in], gain: [1], u: [out], v: [in] -> y: [out, in]. u^T W v = 0: not finite. */
+rdk_tensor *rdk_spectral_scale(rdk_tape *t, rdk_tensor *w, rdk_tensor *gain, rdk_tensor *u,
+                               rdk_tensor *v);
 
 /* ---- element by element, with broadcasting --------------------------------------------------- */
 
@@ -86,13 +90,22 @@ rdk_tensor *rdk_rope(rdk_tape *t, rdk_tensor *x, double base);
 /* How queries look at keys. */
 typedef struct rdk_attention_args {
     size_t n_heads;          /* H; divides the last dimension of q, k and v */
-    double scale;            /* c: score s = c q.k */
+    double scale;            /* c: score s = c q.k, or c w.tanh(q + k) */
     bool causal;             /* query i sees keys 0..i, else all */
     const int32_t *lengths;  /* [B] real tokens a sequence (the rest is padding), or NULL: all.
                               * Copied onto the tape. 0 <= length <= T */
     double dropout;          /* on p, after the statistics; 0 <= dropout < 1 */
     rdk_attention_row *rows; /* [B, H, T] to fill, caller-owned, alive until after backward;
                               * NULL: nothing is measured. Never changes a result's bits */
+    /* What becomes of c q.k before the softmax, in this order; off where 0 and NULL: */
+    rdk_tensor *gain;    /* [H] factor on the scores of each head */
+    double length_base;  /* > 1: times ln n / ln base, n the keys that the query sees (ln 1 = 0: a
+                          * query that sees one key looks at that) */
+    double softcap;      /* > 0: cap tanh(s / cap) */
+    rdk_tensor *sink;    /* [H] score of one more outcome with value 0: p = exp(s) / (sum exp(s) +
+                          * exp(sink)). None of the above is done to it */
+    rdk_real *score_max; /* [H] raised to the largest score of a query that sees a key,
+                          * caller-owned, or NULL. Like rows it changes nothing */
 } rdk_attention_args;
 
 /* y = softmax(c q k^T) v, per head, streaming over keys: memory O(T), hidden keys never read.
@@ -100,6 +113,11 @@ typedef struct rdk_attention_args {
  * A row that sees no key (padding) gives 0 and passes no gradient. */
 rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
                           const rdk_attention_args *args);
+/* The same with additive scores, s_ij = c w.tanh(q_i + k_j) (Bahdanau et al. 2015), w: [H, d_k].
+ * As streaming, as exact in its masks, with the same statistics but for the cosines of q and k,
+ * which are NAN: no product is formed. */
+rdk_tensor *rdk_additive_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+                                   rdk_tensor *w, const rdk_attention_args *args);
 
 /* ---- loss ------------------------------------------------------------------------------------ */
 

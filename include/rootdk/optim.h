@@ -36,6 +36,15 @@ double rdk_clip_factor(double norm, double clip);
 /* The first trainable parameter whose gradient holds inf or nan, or NULL. *at: the element. */
 rdk_param *rdk_grad_first_nonfinite(rdk_model *m, size_t *at);
 
+/* QK-clip, after an update: every head whose largest score exceeds tau > 0 has its rows of W_Q (and
+ * bias) multiplied by eta^alpha and those of W_K by eta^(1 - alpha), eta = tau / largest; 0 <=
+ * alpha
+ * <= 1. score_max: [layers, H] of the update's passes, rdk_model_probe.score_max from -INFINITY on.
+ * A head without a larger score keeps its bits. */
+void rdk_qk_clip(rdk_model *m, const rdk_real *score_max, double tau, double alpha);
+/* How many heads that will be. */
+size_t rdk_qk_clip_count(const rdk_model *m, const rdk_real *score_max, double tau);
+
 /* Moments in buffers of the model's layout. */
 typedef struct rdk_optimizer rdk_optimizer;
 rdk_optimizer *rdk_optimizer_new(const rdk_optim_config *c, rdk_model *m, rdk_status *s);

@@ -29,16 +29,21 @@ rdk_row_figures rdk_row_of_scores(const double *scores, size_t n);
 
 /* Over the rows (b, i) of one head. Rows without a visible key enter nothing; score_std and
  * entropy_norm take rows with n >= 2; p_max, sat90, sat99 rows with n >= 8 (all rows with n >= 2
- * where no row is that long: short rows would fake saturation). NAN where no row counts. */
+ * where no row is that long: short rows would fake saturation). NAN where no row counts.
+ * A sink (rdk_attention_row.sink) is one more outcome of the softmax: entropy, p_max, J and theta
+ * are about n + 1 outcomes, entropy_norm divides by ln(n + 1), and a row of one key has two and
+ * counts wherever n >= 2 asks for a choice (entropy_norm, ds). Scores are those of keys. */
 typedef struct rdk_head_figures {
     double score_std, score_absmax, score_max;
+    double score_absmax_uncapped;  /* before a soft cap; 0 where there is none */
     double score_mean, score_peak; /* mean of the row means; largest s - row mean */
     double entropy, entropy_norm;
     double p_max, sat90, sat99;
     double jacobian_trace, jacobian_frob; /* mean; sqrt of mean square */
     double jacobian_trace_median, jacobian_frob_median;
     double theta;                      /* mean */
-    double q_k_cosine, q_k_cosine_rms; /* over visible pairs, of q and k as they are multiplied */
+    double q_k_cosine, q_k_cosine_rms; /* over visible pairs, of q and k as they are multiplied;
+                                        * NAN where they are not (additive attention) */
     /* of ||ds|| over rows with n >= 2 that a gradient reached (rdk_attention_row.reached);
      * quantiles by nearest rank; root mean square; share of the largest 5 % (rounded up) in the sum
      * of squares, NAN where that sum is 0. NAN before a backward */
@@ -63,16 +68,22 @@ typedef struct rdk_head_view {
     size_t batch, len, heads, d_k; /* B, T, H */
     size_t head;                   /* this one */
     double scale;                  /* c */
+    const rdk_real *w;             /* [d_k] of additive attention, or NULL: s = c q.k */
     bool causal;
     const int32_t *lengths; /* [B] or NULL */
+    /* as in rdk_attention_args, 0 and NULL: off. gain_new: after the change, NULL: as before */
+    const rdk_real *gain, *gain_new, *sink; /* [H] */
+    double length_base, softcap;
 } rdk_head_view;
 /* Root mean square over all visible pairs of how far the scores move when q and k become q_new and
- * k_new (same shape): c (q_new.k_new - q.k). NAN where no pair is visible. */
+ * k_new (same shape), gain gain_new, and w w_new where the scores are additive. NAN where no pair
+ * is visible. */
 double rdk_head_score_change(const rdk_head_view *v, const rdk_real *q_new, const rdk_real *k_new,
-                             rdk_real *scratch);
+                             const rdk_real *w_new, rdk_real *scratch);
 /* The elements of that scratch. */
 size_t rdk_head_change_scratch(size_t len, size_t d_k);
-/* p of query i of sequence b over its n visible keys 0 .. n - 1, into p [T]; returns n. */
+/* p of query i of sequence b over its n visible keys 0 .. n - 1, into p [T]; returns n. With a sink
+ * they sum to less than 1. */
 size_t rdk_head_weights(const rdk_head_view *v, size_t b, size_t i, double *p);
 
 /* ---- theory ---------------------------------------------------------------------------------- */
@@ -80,19 +91,34 @@ size_t rdk_head_weights(const rdk_head_view *v, size_t b, size_t i, double *p);
 /* What a model should show at initialisation if the inputs of attention are iid with unit RMS:
  * scores are N(0, sigma2) with sigma2 = c^2 d_k (d_model w_q^2)(d_model w_k^2), or by QK-norm
  * c^2 g^4 d_k (rms: gains g on q and k), that times d_k / (d_k - 1) (layer: centred vectors lie in
- * one dimension less), c^2 g^2 / d_k (l2: one gain g).
- * c->qk_norm as resolved. */
+ * one dimension less), c^2 g^2 / d_k (l2: one gain g). Additive attention: sigma2 = c^2 d_k w^2 V,
+ * w the std of its weight, V = rdk_additive_variance of the deviations of q and k (g after a norm:
+ * so exact as a normalised element is normal, that is to 1/d_k); given q and w a score is a sum of
+ * d_k bounded terms, and normal as d_k grows. c->qk_norm as resolved. */
 double rdk_theory_score_variance(const rdk_model_config *c);
+/* E_q Var_k tanh(q + k) for q ~ N(0, q_std^2), k ~ N(0, k_std^2): what an element adds to the
+ * variance of a row of additive scores, where q is the same for all. By quadrature, 1e-9 up to
+ * deviations of 8; 0.283968411 at 1 and 1. */
+double rdk_additive_variance(double q_std, double k_std);
 
 /* Averages over the rows of one sequence. */
 typedef struct rdk_theory {
     double score_std, entropy, entropy_norm, jacobian_trace;
 } rdk_theory;
+/* What the attention of a layer should show at the start over sequences of len tokens: as
+ * rdk_theory_sequence at rdk_theory_score_variance, with the standard deviation of a row by its
+ * length under RDK_LENGTH_SSMAX and RDK_LENGTH_LOG. score_std under a soft cap is that of cap
+ * tanh(s / cap); for the rest under a cap, or with a sink, there is no formula: NAN. */
+rdk_theory rdk_theory_start(const rdk_model_config *c, size_t layer, size_t len);
 /* For scores that are iid N(0, sigma2), over the rows of sequences of `len` tokens, causal (row i
  * sees i + 1 keys) or not, by the rules of rdk_head_figures: exact, without a random number, to
  * 2e-6 (entropy_norm 1e-6). NAN where no row counts, or sigma2 is NAN or negative. Costs 1 to 3 ms
  * up to len 4096. */
 rdk_theory rdk_theory_sequence(size_t len, bool causal, double sigma2);
+/* The same where the scores of a row of n are N(0, sigma2 (factor ln n)^2). Up to 0.1 s. */
+rdk_theory rdk_theory_by_length(size_t len, bool causal, double sigma2, double factor);
+/* Var(cap tanh(s / cap)) of s ~ N(0, sigma2), by quadrature. */
+double rdk_theory_capped_variance(double sigma2, double cap);
 
 /* ---- the variance argument, measured --------------------------------------------------------- */
 

@@ -19,6 +19,7 @@ typedef struct rdk_config {
     rdk_model_config model; /* vocab and max_len come from the task */
     rdk_task_config task;   /* task.data points to data, or is NULL where that is empty */
     rdk_optim_config optim;
+    double qk_clip, qk_clip_alpha; /* rdk_qk_clip after each update; tau 0: no */
     uint64_t steps, seed;
     size_t batch, accum; /* sequences a micro-batch; micro-batches an update */
     /* 0: never (log: first and last; eval: last). eval_every RDK_BY_RULE: what evaluating costs */
@@ -26,6 +27,7 @@ typedef struct rdk_config {
     size_t eval_size; /* sequences of an evaluation; 0: the whole split (text) or 1024 */
     uint64_t stop_at; /* save and stop when this many updates are done; 0: no */
     int threads;      /* 0: what the machine has */
+    bool tensorboard; /* events for TensorBoard beside the logs */
     bool force, quiet, profile;
     char data[RDK_PATH_TEXT], out[RDK_PATH_TEXT], resume[RDK_PATH_TEXT];
 } rdk_config;
@@ -38,7 +40,7 @@ typedef enum {
     RDK_OPT_BOOL,   /* on, off; --NAME and --no-NAME */
     RDK_OPT_CHOICE, /* one of choices */
     RDK_OPT_NAME,   /* one of name_at(0 .. name_count() - 1); a number too where low < high */
-    RDK_OPT_TEXT,   /* a path; empty: none */
+    RDK_OPT_TEXT,   /* a path, or what form says; empty: none */
     RDK_OPT_LIST,   /* whole numbers, each once: "4,64,256"; "1..4096" is the powers of two there */
 } rdk_option_type;
 typedef enum {
@@ -64,10 +66,11 @@ typedef struct rdk_option {
     double low, high;           /* range of a number, both included */
     const char *const *choices; /* NULL-terminated, in the order of the enum */
     const char *auto_rule;      /* where "auto" may be given: what it means. Kept as 0, where the
-                                 * range begins there as RDK_BY_RULE; a choice as -1 */
+                                 * range begins there as RDK_BY_RULE; a choice as -1; a name as "" */
     const rdk_need *need;       /* where the option does something; NULL: everywhere */
     const char *value_name;     /* "N", "PATH", ... for help */
     const char *help;           /* one line */
+    const char *form;           /* of an RDK_OPT_TEXT that is no path: "a list .." */
     size_t (*name_count)(void); /* names of an RDK_OPT_NAME: those of another table */
     const char *(*name_at)(size_t i);
 } rdk_option;
@@ -110,15 +113,15 @@ void rdk_config_init(rdk_config *c); /* all defaults */
 bool rdk_config_read(rdk_config *c, const char *text, const char *name, bool *given, rdk_status *s);
 /* The same from a file, which must be a text. */
 bool rdk_config_load(rdk_config *c, const char *path, bool *given, rdk_status *s);
-/* Fills in what is left to rule (0 and "auto"): heads, d_model, d_k, d_ff, qk-norm and its gain,
- * seq-len, vocab, eval-size, eval-every, warmup (at most steps), model.vocab and max_len; checks
- * what involves several options, and that the run's size fits the machine. Doing it twice changes
- * nothing. threads stays 0 where it is left to rule. task: as opened. */
+/* Fills in what is left to rule (0 and "auto"): scale, heads, d_model, d_k, d_ff, qk-norm and its
+ * gain, seq-len, vocab, eval-size, eval-every, warmup (at most steps), model.vocab and max_len;
+ * checks what involves several options, and that the run's size fits the machine. Doing it twice
+ * changes nothing. threads stays 0 where it is left to rule. task: as opened. */
 bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s);
-/* Leaves to rule again what is as the rule would have it (qk-norm and its gain, d-k, d-ff, seq-len,
- * vocab, eval-size, eval-every), so that an option laid over a resolved file carries its followers
- * with it: --config of a sqrt run with --scale qknorm is QK-norm. Resolving afterwards gives the
- * same values back. The vocabulary of a text always follows the text. */
+/* Leaves to rule again what is as the rule would have it (scale, qk-norm and its gain, d-k, d-ff,
+ * seq-len, vocab, eval-size, eval-every), so that an option laid over a resolved file carries its
+ * followers with it: --config of a sqrt run with --scale qknorm is QK-norm. Resolving afterwards
+ * gives the same values back. The vocabulary of a text always follows the text. */
 void rdk_config_unresolve(rdk_config *c);
 /* The options of these scopes as config.ini text. */
 void rdk_config_write(const rdk_config *c, rdk_option_scope last_scope, rdk_text *out);

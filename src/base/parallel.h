@@ -49,6 +49,16 @@
 #define RDK_SIMD
 #endif
 
+/* How many threads share a loop that begins here: one, inside a parallel loop. */
+static inline int rdk_team(void)
+{
+#ifdef _OPENMP
+    return omp_in_parallel() ? 1 : omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+
 /* Which thread this is: 0 .. rdk_threads() - 1 inside a parallel loop, 0 outside. For scratch. */
 static inline int rdk_thread_index(void)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * o = softmax(c q k^T) v, streaming: a block of queries meets the keys block by block, and keeps of
- * each row the largest score so far, the sum of exp(s - max) and the weighted sum of v.
+ * o = softmax(s) v of scores c q_i.k_j or c w.tanh(q_i + k_j) (attention_scores.h), or what a
+ * policy makes of them (attention_policy.h), streaming: a block of queries meets the keys block by
+ * block, and keeps of each row the largest score so far, the sum of exp(s - max) and the weighted
+ * sum of v.
  *
  * Kept for backward are the two numbers max and 1 / sum; their combination max + log sum would lose
  * the digits of the second where scores are large.
  * Invariants: those of attention_block.h; each (b, h) is computed by one thread.
  * Read next: attention_backward.c. */
-#include "attention_block.h"
+#include "attention_policy.h"
+#include "attention_scores.h"
 #include "attention_stats.h"
 #include "base/parallel.h"
 
@@ -17,21 +20,23 @@ enum { SERIAL_SCORES = 2000 };
 typedef struct forward_head {
     const rdk_attention_shape *shape;
     const rdk_real *q, *k, *v;
+    const rdk_real *w; /* of additive scores, or NULL */
     rdk_real *o;
     size_t ld_qk, ld_v;
     size_t index; /* of row (b, h, 0) among all rows */
     size_t len;   /* real tokens */
+    score_policy policy;
     rdk_real *row_max, *row_inv;
     rdk_attention_row *rows; /* or NULL */
     /* scratch */
     rdk_real *k_panels, *scores, *v_room;
-    rdk_real *k_inverse; /* 1 / |k_j|, where rows are measured */
+    rdk_real *k_inverse; /* 1 / |k_j|, where rows of products are measured */
 } forward_head;
 
 /* State of the rows of a block of queries. */
 typedef struct forward_rows {
     rdk_real max[BLOCK], sum[BLOCK];
-    rdk_real q_inverse[BLOCK]; /* 1 / (c |q|), where rows are measured */
+    rdk_real q_inverse[BLOCK]; /* 1 / (c |q|), likewise */
     row_stats stats[BLOCK];
 } forward_rows;
 
@@ -67,14 +72,24 @@ static rdk_real scores_to_weights(size_t n, rdk_real max, rdk_real *s)
 static void forward_row(const forward_head *f, const score_block *at, size_t r, forward_rows *state)
 {
     size_t n = block_visible(at, r);
-    rdk_real *s = f->scores + r * BLOCK, kept[BLOCK];
+    rdk_real *s = f->scores + r * BLOCK, kept[BLOCK], product[BLOCK];
+    if (f->policy.shapes) {
+        memcpy(product, s, BLOCK * sizeof *s);
+        policy_scores(&f->policy, row_keys(f->shape, f->len, at->i + r), n, s);
+    }
     rdk_real max = scores_largest(n, s);
     if (at->j > 0) max = max > state->max[r] ? max : state->max[r];
     if (f->rows) memcpy(kept, s, BLOCK * sizeof *s);
     rdk_real sum = scores_to_weights(n, max, s);
     if (f->rows) {
         stats_add(&state->stats[r], n, kept, s, max);
-        stats_add_cosines(&state->stats[r], n, kept, state->q_inverse[r], f->k_inverse + at->j);
+        if (!f->w)
+            stats_add_cosines(&state->stats[r], n, f->policy.shapes ? product : kept,
+                              state->q_inverse[r], f->k_inverse + at->j);
+        if (f->policy.cap > 0)
+            stats_add_uncapped(&state->stats[r], n,
+                               policy_factor(&f->policy, row_keys(f->shape, f->len, at->i + r)),
+                               product);
     }
     if (at->j > 0) {
         rdk_real shrink = v_exp(v_set(state->max[r] - max))[0];
@@ -95,6 +110,10 @@ static void forward_begin_stats(const forward_head *f, size_t i, forward_rows *s
     const double c = f->shape->scale;
     memset(state->stats, 0, sizeof state->stats);
     for (size_t r = 0; r < BLOCK && i + r < f->len; r++) {
+        if (f->w) {
+            stats_without_cosines(&state->stats[r]);
+            continue;
+        }
         double inverse = (double)stats_inverse_norm(f->shape->d_k, f->q + (i + r) * f->ld_qk);
         state->q_inverse[r] = c == 0 ? 0 : (rdk_real)(inverse / c);
     }
@@ -111,19 +130,23 @@ static void forward_queries(const forward_head *f, size_t i)
     for (size_t j = 0; j < end; j += BLOCK) {
         const score_block at = block_at(s, f->len, i, j);
         rows = at.rows;
-        block_dots(&at, s->d_k, f->q + i * f->ld_qk, f->ld_qk, f->k_panels + j * s->d_k, f->scores);
-        attention_scale(s, at.rows, at.keys, f->scores);
+        attention_scores(s, &at, f->w, f->q + i * f->ld_qk, f->ld_qk, f->k_panels + j * s->d_k,
+                         f->scores);
         for (size_t r = 0; r < at.rows; r++) forward_row(f, &at, r, &state);
         size_t ld = f->ld_v;
         const rdk_real *v = block_whole_rows(at.keys, s->d_v, f->v + j * ld, &ld, f->v_room);
         block_product(&at, s->d_v, f->scores, v, ld, o, f->ld_v, j > 0);
     }
     for (size_t r = 0; r < rows; r++) {
+        if (f->policy.sink) {
+            state.sum[r] += policy_sink_weight(&f->policy, state.max[r]);
+            if (f->rows) stats_add_sink(&state.stats[r], (double)*f->policy.sink);
+        }
         rdk_real inverse = 1 / state.sum[r];
         scale_row(s->d_v, inverse, o + r * f->ld_v);
         f->row_max[i + r] = state.max[r];
         f->row_inv[i + r] = inverse;
-        if (f->rows) f->rows[i + r] = stats_row(&state.stats[r]);
+        if (f->rows) f->rows[i + r] = stats_row(&state.stats[r], f->policy.sink != NULL);
     }
 }
 
@@ -131,7 +154,7 @@ static void forward_one(const forward_head *f)
 {
     const rdk_attention_shape *s = f->shape;
     block_pack(f->len, s->d_k, f->k, f->ld_qk, f->k_panels);
-    for (size_t j = 0; j < f->len && f->rows; j++)
+    for (size_t j = 0; j < f->len && f->rows && !f->w; j++)
         f->k_inverse[j] = stats_inverse_norm(s->d_k, f->k + j * f->ld_qk);
     for (size_t i = 0; i < f->len; i += BLOCK) forward_queries(f, i);
     for (size_t i = f->len; i < s->len; i++) { /* padding sees nothing */
@@ -158,11 +181,13 @@ static void attention(const rdk_attention_shape *s, const rdk_real *q, const rdk
             .q = q + at_qk,
             .k = k + at_qk,
             .v = v + at_v,
+            .w = attention_weight(s, h),
             .o = o + at_v,
             .ld_qk = ld_qk,
             .ld_v = ld_v,
             .index = bh * s->len,
             .len = attention_length(s, b),
+            .policy = policy_of(s, h),
             .row_max = row_max + bh * s->len,
             .row_inv = row_inv + bh * s->len,
             .rows = rows ? rows + bh * s->len : NULL,

@@ -5,14 +5,18 @@
  *     ds_j = p_j (u_j - D)    D = sum_j p_j u_j
  *     dq_i += c sum_j ds_ij k_j    dk_j += c sum_i ds_ij q_i    dv_j += sum_i p_ij dO_i
  *
- * D equals dO . o, but is not taken from there: in a saturated row p is 1 at the largest score, u -
- * D a small difference of large numbers there, and the rounding of o would be all that is left of
- * it. Counting u from its value at the largest score makes that difference exact: a row's gradient
- * is right relative to itself, however small, and 0 where there is one key. Invariants: those of
- * attention_block.h; each (b, h) is computed by one thread, queries in order, so that dk and dv
- * have one writer. Rows of padding are not read.
+ * (products; for additive scores see attention_scores.h). D equals dO . o, but is not taken from
+ * there: in a saturated row p is 1 at the largest score, u - D a small difference of large numbers
+ * there, and the rounding of o would be all that is left of it. Counting u from its value at the
+ * largest score makes that difference exact: a row's gradient is right relative to itself, however
+ * small, and 0 where there is one key. A sink is one more element, with u = 0, and may be the
+ * largest. Where a policy stands between score and softmax, ds goes through attention_policy.h
+ * before it meets k and q.
+ * Invariants: those of attention_block.h; each (b, h) is computed by one thread, queries in order,
+ * so that dk and dv have one writer. Rows of padding are not read.
  * Read next: attention_stats.h. */
-#include "attention_block.h"
+#include "attention_policy.h"
+#include "attention_scores.h"
 #include "attention_stats.h"
 #include "base/parallel.h"
 
@@ -20,9 +24,13 @@
 typedef struct backward_head {
     const rdk_attention_shape *shape;
     const rdk_real *q, *k, *v, *dout;
+    const rdk_real *w;      /* of additive scores, or NULL */
     rdk_real *dq, *dk, *dv; /* each may be NULL */
+    double *dw;             /* of this (b, h), or NULL */
     size_t ld_qk, ld_v;
     size_t index, len;
+    score_policy policy;
+    double *dgain, *dsink; /* sums over the rows; may be NULL */
     const rdk_real *row_max, *row_inv;
     rdk_attention_row *rows; /* or NULL */
     /* scratch; the first four hold one block after the other */
@@ -71,6 +79,25 @@ static rdk_real backward_mean(const backward_head *f, const score_block *at, siz
     return v_sum(sum);
 }
 
+/* What a sink changes in a row: the largest outcome may be the sink, whose u is 0; and its share of
+ * D - origin is that of one more element. Returns the latter. */
+static rdk_real backward_sink(const backward_head *f, size_t i, rdk_real *origin)
+{
+    if (*f->policy.sink >= f->row_max[i]) *origin = 0;
+    return -*origin * policy_sink_share(&f->policy, f->row_max[i], f->row_inv[i]);
+}
+
+/* Row r of a block, where scores are shaped or there is a sink: ds to the gradient at c q.k. */
+static void backward_policy(const backward_head *f, const score_block *at, size_t r)
+{
+    size_t n = block_visible(at, r), i = at->i + r, keys = row_keys(f->shape, f->len, i);
+    rdk_real *ds = strip_row(f->gradients, at->j, r);
+    if (f->rows) stats_add_gradient_norm(&f->rows[i], n, ds);
+    double sum = policy_gradient(&f->policy, keys, n, strip_row(f->scores, at->j, r), ds);
+    if (f->rows) f->rows[i].s_ds += sum * (double)policy_factor(&f->policy, keys);
+    if (f->dgain) *f->dgain += sum * policy_length(&f->policy, keys);
+}
+
 /* u to ds, p to what multiplies v. */
 static void backward_gradient(const backward_head *f, const score_block *at, size_t r,
                               rdk_real mean)
@@ -85,6 +112,7 @@ static void backward_gradient(const backward_head *f, const score_block *at, siz
         if (drops) v_store(p + j, w * v_load(keep + j));
     }
 }
+
 /* The rows of a block of queries: from scores and dO . v in the strips to weights and ds. */
 static void backward_row(const backward_head *f, size_t i, size_t r, size_t end)
 {
@@ -95,14 +123,20 @@ static void backward_row(const backward_head *f, size_t i, size_t r, size_t end)
         rdk_real here = backward_weights(f, &at, r);
         origin = here > origin ? here : origin;
     }
+    if (f->policy.sink) mean = backward_sink(f, i + r, &origin);
     for (size_t j = 0; j < end; j += BLOCK) {
         const score_block at = block_at(s, f->len, i, j);
         mean += backward_mean(f, &at, r, origin);
     }
+    if (f->dsink)
+        *f->dsink -= (double)policy_sink_share(&f->policy, f->row_max[i + r], f->row_inv[i + r]) *
+                     ((double)origin + (double)mean);
     for (size_t j = 0; j < end; j += BLOCK) {
         const score_block at = block_at(s, f->len, i, j);
         backward_gradient(f, &at, r, mean);
-        if (f->rows)
+        if (f->policy.special)
+            backward_policy(f, &at, r);
+        else if (f->rows)
             stats_add_gradient(&f->rows[i + r], block_visible(&at, r), f->row_max[i + r],
                                strip_row(f->scores, j, r), strip_row(f->gradients, j, r));
     }
@@ -112,21 +146,23 @@ static void backward_scores(const backward_head *f, const score_block *at)
 {
     const rdk_attention_shape *s = f->shape;
     rdk_real *scores = strip_row(f->weights, at->j, 0);
-    block_dots(at, s->d_k, f->q + at->i * f->ld_qk, f->ld_qk, f->k_panels + at->j * s->d_k, scores);
-    attention_scale(s, at->rows, at->keys, scores);
-    if (f->rows) memcpy(strip_row(f->scores, at->j, 0), scores, scores_size() * sizeof *scores);
+    attention_scores(s, at, f->w, f->q + at->i * f->ld_qk, f->ld_qk, f->k_panels + at->j * s->d_k,
+                     scores);
+    if (f->rows || f->policy.special)
+        memcpy(strip_row(f->scores, at->j, 0), scores, scores_size() * sizeof *scores);
+    for (size_t r = 0; f->policy.shapes && r < at->rows; r++)
+        policy_scores(&f->policy, row_keys(s, f->len, at->i + r), block_visible(at, r),
+                      scores + r * BLOCK);
     block_dots(at, s->d_v, f->dout + at->i * f->ld_v, f->ld_v, f->v_panels + at->j * s->d_v,
                strip_row(f->gradients, at->j, 0));
 }
 
-static void backward_products(const backward_head *f, const score_block *at)
+/* ds to dq and dk, for scores that are products. */
+static void backward_dots(const backward_head *f, const score_block *at, const rdk_real *ds)
 {
     const rdk_attention_shape *s = f->shape;
-    const rdk_real *w = strip_row(f->weights, at->j, 0);
-    rdk_real *ds = strip_row(f->gradients, at->j, 0);
     const size_t i_qk = at->i * f->ld_qk, j_qk = at->j * f->ld_qk;
-    size_t ld_q = f->ld_qk, ld_k = f->ld_qk, ld_dout = f->ld_v;
-    attention_scale(s, at->rows, at->keys, ds);
+    size_t ld_q = f->ld_qk, ld_k = f->ld_qk;
     if (f->dq) {
         const rdk_real *k = block_whole_rows(at->keys, s->d_k, f->k + j_qk, &ld_k, f->k_room);
         block_product(at, s->d_k, ds, k, ld_k, f->dq + i_qk, f->ld_qk, true);
@@ -134,6 +170,33 @@ static void backward_products(const backward_head *f, const score_block *at)
     if (f->dk) {
         const rdk_real *q = block_whole_rows(at->rows, s->d_k, f->q + i_qk, &ld_q, f->q_room);
         block_product_transposed(at, s->d_k, ds, q, ld_q, f->dk + j_qk, f->ld_qk);
+    }
+}
+
+/* ds to dq, dk and dw, for additive scores. A block of dk is collected in the room of k, the lanes
+ * of dw in that of q: products alone need them otherwise. */
+static void backward_additive(const backward_head *f, const score_block *at, const rdk_real *ds)
+{
+    const size_t d = f->shape->d_k, i_qk = at->i * f->ld_qk;
+    const additive_gradients to = {f->dq ? f->dq + i_qk : NULL, f->k_room, f->q_room};
+    memset(to.dy, 0, panels_size(at->keys, d) * sizeof *to.dy);
+    memset(to.dw, 0, d * LANES * sizeof *to.dw);
+    block_additive_backward(at, d, f->w, f->q + i_qk, f->ld_qk, f->k_panels + at->j * d, ds, &to);
+    if (f->dk) block_unpack(at->keys, d, to.dy, f->dk + at->j * f->ld_qk, f->ld_qk);
+    for (size_t e = 0; e < d && f->dw; e++) f->dw[e] += (double)v_sum(v_load(to.dw + e * LANES));
+}
+
+static void backward_products(const backward_head *f, const score_block *at)
+{
+    const rdk_attention_shape *s = f->shape;
+    const rdk_real *w = strip_row(f->weights, at->j, 0);
+    rdk_real *ds = strip_row(f->gradients, at->j, 0);
+    size_t ld_dout = f->ld_v;
+    attention_scale(s, at->rows, at->keys, ds);
+    if (f->w) {
+        backward_additive(f, at, ds);
+    } else {
+        backward_dots(f, at, ds);
     }
     if (f->dv) {
         const rdk_real *dout =
@@ -194,6 +257,8 @@ static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, 
             .k = k + at_qk,
             .v = v + at_v,
             .dout = dout + at_v,
+            .w = attention_weight(s, h),
+            .dw = attention_weight_part(s, bh),
             .dq = dq ? dq + at_qk : NULL,
             .dk = dk ? dk + at_qk : NULL,
             .dv = dv ? dv + at_v : NULL,
@@ -201,11 +266,17 @@ static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, 
             .ld_v = ld_v,
             .index = bh * s->len,
             .len = attention_length(s, b),
+            .policy = policy_of(s, h),
+            .dgain = s->head_grads && s->gain ? s->head_grads + bh : NULL,
+            .dsink = s->head_grads && s->sink ? s->head_grads + s->batch * s->heads + bh : NULL,
             .row_max = row_max + bh * s->len,
             .row_inv = row_inv + bh * s->len,
             .rows = rows ? rows + bh * s->len : NULL,
         };
         backward_scratch(&f, scratch + (size_t)rdk_thread_index() * room);
+        if (f.dgain) *f.dgain = 0;
+        if (f.dsink) *f.dsink = 0;
         backward_one(&f);
     }
+    attention_weight_sum(s);
 }

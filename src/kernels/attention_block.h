@@ -41,6 +41,12 @@ static inline size_t attention_length(const rdk_attention_shape *s, size_t b)
     return s->lengths ? (size_t)s->lengths[b] : s->len;
 }
 
+/* The keys that query i of a sequence of len real tokens sees. */
+static inline size_t row_keys(const rdk_attention_shape *s, size_t len, size_t i)
+{
+    return s->causal ? i + 1 : len;
+}
+
 /* x where lane l of the vector at column j is one of the n visible, else `hidden`. */
 static inline vreal v_visible(vreal x, size_t j, size_t n, rdk_real hidden)
 {

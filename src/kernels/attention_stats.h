@@ -21,6 +21,7 @@ typedef struct row_stats {
     double max, min, mean, squares; /* squares: sum of (s - mean)^2 */
     double r, a, b2, b3;
     double cosine, cosine2;
+    double uncapped;
 } row_stats;
 
 /* 1 / ||x||, or 0 for the zero vector. */
@@ -153,7 +154,39 @@ static void stats_add_cosines(row_stats *t, size_t n, const rdk_real *s, rdk_rea
     t->cosine2 += (double)v_sum(sum2);
 }
 
-static rdk_attention_row stats_row(const row_stats *t)
+/* A row whose scores are no products has none. */
+static void stats_without_cosines(row_stats *t)
+{
+    t->cosine = t->cosine2 = NAN;
+}
+
+/* The largest score before the cap: those of a block are factor times product. */
+static void stats_add_uncapped(row_stats *t, size_t n, rdk_real factor, const rdk_real *product)
+{
+    vreal most = v_set(0);
+    for (size_t j = 0; j < n; j += LANES) {
+        vreal x = v_visible(v_load(product + j), j, n, 0);
+        most = v_max(most, v_max(x, -x));
+    }
+    t->uncapped = fmax(t->uncapped, fabs((double)factor * (double)v_hmax(most)));
+}
+
+/* After the last block: the sink is one more outcome of the softmax, and no score of a key. */
+static void stats_add_sink(row_stats *t, double sink)
+{
+    double keys_max = t->max, d = sink - keys_max, w = exp(d);
+    if (d > 0) {
+        stats_raise_max(t, sink);
+        t->max = keys_max;
+        return;
+    }
+    t->r += w;
+    t->a += w * d;
+    t->b2 += w * w;
+    t->b3 += w * w * w;
+}
+
+static rdk_attention_row stats_row(const row_stats *t, bool sink)
 {
     return (rdk_attention_row){
         .n = (int32_t)t->n,
@@ -168,6 +201,8 @@ static rdk_attention_row stats_row(const row_stats *t)
         .b3 = (rdk_real)t->b3,
         .cosine = (rdk_real)t->cosine,
         .cosine2 = (rdk_real)t->cosine2,
+        .sink = sink,
+        .uncapped = (rdk_real)t->uncapped,
     };
 }
 
@@ -196,6 +231,19 @@ static void stats_add_gradient(rdk_attention_row *row, size_t n, rdk_real max, c
     double before = (double)row->ds_norm;
     row->ds_norm = (rdk_real)sqrt(before * before + v_total(squares));
     row->s_ds += v_total(products);
+}
+
+/* The norm alone, where scores are shaped or a sink takes its share: the gradients of a row's keys
+ * need not sum to 0 there, and s_ds comes from policy_gradient. */
+static void stats_add_gradient_norm(rdk_attention_row *row, size_t n, const rdk_real *ds)
+{
+    vsum squares = {{0}, {0}};
+    for (size_t j = 0; j < n; j += LANES) {
+        vreal g = v_visible(v_load(ds + j), j, n, 0);
+        squares = v_accumulate_product(squares, g, g);
+    }
+    double before = (double)row->ds_norm;
+    row->ds_norm = (rdk_real)sqrt(before * before + v_total(squares));
 }
 
 #endif

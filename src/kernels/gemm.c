@@ -78,7 +78,7 @@ static size_t smaller(size_t a, size_t b)
  * panels are shared out first, because a block of A then still serves several of them. */
 static void gemm_cut(size_t m, size_t n, size_t *blocks, size_t *groups)
 {
-    size_t threads = (size_t)rdk_threads(), tasks = threads > 1 ? threads * TASKS_PER_THREAD : 1;
+    size_t threads = (size_t)rdk_team(), tasks = threads > 1 ? threads * TASKS_PER_THREAD : 1;
     *blocks = pieces(m, BLOCK_ROWS);
     *groups = smaller(pieces(n, TILE_COLS), pieces(tasks, *blocks));
     if (*blocks * *groups < tasks)

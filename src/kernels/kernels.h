@@ -30,15 +30,30 @@ typedef enum rdk_map {
     RDK_MAP_SILU,
 } rdk_map;
 
+/* Additive attention (Bahdanau et al. 2015): s = c w.tanh(q + k) instead of s = c q.k. */
+typedef struct rdk_attention_additive {
+    const rdk_real *w; /* [H, d_k] */
+    /* of backward alone: */
+    rdk_real *dw;  /* [H, d_k], +=; or NULL */
+    double *parts; /* [B, H, d_k], room for what each (b, h) adds to it; NULL where dw is */
+} rdk_attention_additive;
+
 /* Operands of attention, for the B sequences at once: row (b, i) of q and k begins at
  * (b*T + i) * H * d_k, head h of it at column h * d_k (d_v for v, o). */
 typedef struct rdk_attention_shape {
     size_t batch, heads, len, d_k, d_v; /* B, H, T */
     double scale;
+    const rdk_attention_additive *additive; /* NULL: the score is a product */
     bool causal;
     const int32_t *lengths; /* [B] or NULL */
     double dropout;         /* 0: none */
     rdk_stream stream;      /* dropout draws: index = (b*H + h)*T + i, draw = j / 4, word j % 4 */
+    /* what becomes of c q.k before the softmax (attention_policy.h); all off where 0 and NULL */
+    const rdk_real *gain; /* [H] factors on the scores of a head */
+    double length_base;   /* > 1: scores times ln n / ln base, n the keys that the row sees */
+    double softcap;       /* > 0: cap tanh(s / cap) */
+    const rdk_real *sink; /* [H] scores of one more outcome, whose value is 0 */
+    double *head_grads;   /* backward: [2, B, H], = dL/dgain and dL/dsink of each (b, h); or NULL */
 } rdk_attention_shape;
 
 typedef struct rdk_adamw {

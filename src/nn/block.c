@@ -26,15 +26,17 @@ rdk_tensor *rdk_nn_drop(const rdk_pass *p, rdk_tensor *x)
     return rate > 0 ? rdk_dropout(p->tape, x, rate) : x;
 }
 
-static rdk_tensor *linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a)
+rdk_tensor *rdk_nn_linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a)
 {
-    return rdk_linear(p->tape, x, a.weight, a.bias);
+    rdk_tensor *w = a.weight;
+    if (a.gamma) w = rdk_spectral_scale(p->tape, w, a.gamma, a.u, a.v);
+    return rdk_linear(p->tape, x, w, a.bias);
 }
 
 /* x: [B, T, H, d_k], normalised over d_k; gain: NULL for k under l2. */
-static rdk_tensor *qk_norm(const rdk_pass *p, rdk_tensor *x, rdk_tensor *gain)
+static rdk_tensor *qk_norm(const rdk_pass *p, rdk_qk_norm kind, rdk_tensor *x, rdk_tensor *gain)
 {
-    switch (p->model->config.qk_norm) {
+    switch (kind) {
     case RDK_QK_LAYER:
         return rdk_layer_norm(p->tape, x, gain, NULL, QK_EPS);
     case RDK_QK_RMS:
@@ -50,13 +52,13 @@ static rdk_tensor *qk_norm(const rdk_pass *p, rdk_tensor *x, rdk_tensor *gain)
 }
 
 /* What is done to q, or k, between its projection and the product. [B, T, H d_k] -> the same. */
-static rdk_tensor *prepare(const rdk_pass *p, rdk_tensor *x, rdk_tensor *gain)
+static rdk_tensor *prepare(const rdk_pass *p, rdk_qk_norm kind, rdk_tensor *x, rdk_tensor *gain)
 {
     const rdk_model_config *c = &p->model->config;
     bool turn = c->positions == RDK_ROPE;
-    if (c->qk_norm == RDK_QK_OFF && !turn) return x;
+    if (kind == RDK_QK_OFF && !turn) return x;
     x = rdk_reshape(p->tape, x, 4, (size_t[]){p->batch, p->len, c->heads, c->d_k});
-    x = qk_norm(p, x, gain);
+    x = qk_norm(p, kind, x, gain);
     if (turn) x = rdk_rope(p->tape, x, ROPE_BASE);
     return rdk_reshape(p->tape, x, 3, (size_t[]){p->batch, p->len, c->heads * c->d_k});
 }
@@ -67,35 +69,43 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
     const rdk_layer *y = &p->model->layer[i];
     const rdk_model_probe *probe = p->probe;
     rdk_tape_scope(p->tape, "layer %zu attention", i);
-    rdk_tensor *q = linear(p, x, y->q);
-    rdk_tensor *k = linear(p, x, y->k);
-    rdk_tensor *v = linear(p, x, y->v);
+    rdk_tensor *q = rdk_nn_linear(p, x, y->q);
+    rdk_tensor *k = rdk_nn_linear(p, x, y->k);
+    rdk_tensor *v = rdk_nn_linear(p, x, y->v);
     if (probe && probe->q) probe->q[i] = q;
     if (probe && probe->k) probe->k[i] = k;
     rdk_attention_args args = {.n_heads = c->heads,
-                               .scale = p->model->scale,
+                               .scale = y->scale,
                                .causal = c->arch == RDK_DECODER,
                                .lengths = p->lengths,
-                               .dropout = c->dropout};
+                               .dropout = c->dropout,
+                               .gain = y->score_gain,
+                               .length_base = rdk_config_length_base(c),
+                               .softcap = c->softcap,
+                               .sink = y->sink};
+    if (c->temperature) args.gain = rdk_exp(p->tape, y->score_gain);
+    if (probe && probe->score_max) args.score_max = probe->score_max + i * c->heads;
     if (probe && probe->rows) {
         size_t rows = probe->rows_of_layer ? probe->rows_of_layer : p->batch * c->heads * p->len;
         args.rows = probe->rows + i * rows;
     }
-    q = prepare(p, q, y->q_gain);
-    k = prepare(p, k, y->k_gain);
+    q = prepare(p, y->qk_norm, q, y->q_gain);
+    k = prepare(p, y->qk_norm, k, y->k_gain);
     if (probe && probe->q_used) probe->q_used[i] = q;
     if (probe && probe->k_used) probe->k_used[i] = k;
-    return linear(p, rdk_attention(p->tape, q, k, v, &args), y->o);
+    rdk_tensor *o = y->score ? rdk_additive_attention(p->tape, q, k, v, y->score, &args)
+                             : rdk_attention(p->tape, q, k, v, &args);
+    return rdk_nn_linear(p, o, y->o);
 }
 
 static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x)
 {
     const rdk_layer *y = &p->model->layer[i];
     rdk_tape_scope(p->tape, "layer %zu mlp", i);
-    rdk_tensor *h = linear(p, x, y->in);
+    rdk_tensor *h = rdk_nn_linear(p, x, y->in);
     switch (p->model->config.mlp) {
     case RDK_MLP_SWIGLU:
-        h = rdk_mul(p->tape, rdk_silu(p->tape, linear(p, x, y->gate)), h);
+        h = rdk_mul(p->tape, rdk_silu(p->tape, rdk_nn_linear(p, x, y->gate)), h);
         break;
     case RDK_MLP_GELU_EXACT:
         h = rdk_gelu(p->tape, h);
@@ -106,7 +116,7 @@ static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x)
     default:
         h = rdk_gelu_tanh(p->tape, h);
     }
-    return linear(p, h, y->out);
+    return rdk_nn_linear(p, h, y->out);
 }
 
 typedef rdk_tensor *(*branch_fn)(const rdk_pass *p, size_t i, rdk_tensor *x);

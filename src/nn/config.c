@@ -1,56 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * What a model may be: every rule, checked before anything is allocated.
+ * What a model may be: every rule, checked before anything is allocated; those about scores are in
+ * scores.c.
  *
  * Invariant: a configuration that passes can be built and run, memory allowing, and none of its
  * parameters is dead by construction. Messages name the option, the value and the rule.
- * Read next: params.c. */
-#include <math.h>
-#include <string.h>
-
+ * Read next: scores.c, params.c. */
 #include "nn/model.h"
 
-/* Outside these a score scale or a gain has left what float can multiply with sense. A negative
- * scale is refused as well: it is the positive one with -W_Q, and rather a slip of the hand. */
-static const double MIN_FACTOR = 1e-6, MAX_FACTOR = 1e6;
 static const double GIGABYTE = 1e9;
-
-static bool factor_fits(double x)
-{
-    return x >= MIN_FACTOR && x <= MAX_FACTOR; /* false for nan */
-}
-
-double rdk_config_score_scale(const rdk_model_config *c)
-{
-    const rdk_scaling *policy = rdk_scaling_find(c->scale);
-    double number;
-    if (policy) return policy->multiplier(c->d_k, c->d_model);
-    return rdk_parse_double(c->scale, &number) ? number : NAN;
-}
-
-double rdk_config_qk_gain(const rdk_model_config *c)
-{
-    if (c->qk_norm == RDK_QK_OFF) return 1;
-    if (c->qk_gain != 0) return c->qk_gain;
-    return c->qk_norm == RDK_QK_L2 ? sqrt((double)c->d_k) : 1;
-}
-
-static bool check_scale(const rdk_model_config *c, rdk_status *s)
-{
-    double number;
-    if (rdk_scaling_find(c->scale)) return true;
-    if (rdk_parse_double(c->scale, &number)) {
-        if (factor_fits(number)) return true;
-        return rdk_fail(s, RDK_EVALUE, "--scale %s is out of range (1e-6 to 1e6, or a name)",
-                        c->scale);
-    }
-    char names[200] = "";
-    for (size_t i = 0; i < rdk_scaling_count(); i++) {
-        strncat(names, rdk_scaling_at(i)->name, sizeof names - strlen(names) - 1);
-        strncat(names, ", ", sizeof names - strlen(names) - 1);
-    }
-    return rdk_fail(s, RDK_EVALUE, "--scale '%s' is unknown (choose %sor a number)", c->scale,
-                    names);
-}
 
 static bool check_sizes(const rdk_model_config *c, rdk_status *s)
 {
@@ -83,7 +40,8 @@ static bool check_choices(const rdk_model_config *c, rdk_status *s)
         {"the architecture", c->arch, RDK_ENCODER}, {"--norm-place", c->norm_place, RDK_POST_NORM},
         {"--norm", c->norm, RDK_RMS_NORM},          {"--positions", c->positions, RDK_NO_POSITIONS},
         {"--mlp", c->mlp, RDK_MLP_GELU_EXACT},      {"--init", c->init, RDK_INIT_T5},
-        {"--qk-norm", c->qk_norm, RDK_QK_RMS},
+        {"--qk-norm", c->qk_norm, RDK_QK_RMS},      {"--attention", c->attention, RDK_ADDITIVE},
+        {"--sink", c->sink, RDK_SINK_LEARNED},      {"--length-scale", c->length, RDK_LENGTH_LOG},
     };
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
         if (choices[i].value > choices[i].last)
@@ -99,14 +57,17 @@ static bool check_norm_widths(const rdk_model_config *c, rdk_status *s)
     if (c->d_model < least)
         return rdk_fail(s, RDK_EVALUE, "--d-model %zu is too narrow for --norm %s (%zu or more)",
                         c->d_model, c->norm == RDK_LAYER_NORM ? "layer" : "rms", least);
-    least = c->qk_norm == RDK_QK_LAYER ? 3 : c->qk_norm == RDK_QK_OFF ? 1 : 2;
-    if (c->d_k < least)
-        return rdk_fail(s, RDK_EVALUE, "--d-k %zu is too narrow for --qk-norm %s (%zu or more)",
-                        c->d_k,
-                        c->qk_norm == RDK_QK_LAYER ? "layer"
-                        : c->qk_norm == RDK_QK_L2  ? "l2"
-                                                   : "rms",
-                        least);
+    for (size_t i = 0; i < c->layers; i++) {
+        rdk_qk_norm kind = rdk_config_of_layer(c, i).qk_norm;
+        least = kind == RDK_QK_LAYER ? 3 : kind == RDK_QK_OFF ? 1 : 2;
+        if (c->d_k < least)
+            return rdk_fail(s, RDK_EVALUE, "--d-k %zu is too narrow for --qk-norm %s (%zu or more)",
+                            c->d_k,
+                            kind == RDK_QK_LAYER ? "layer"
+                            : kind == RDK_QK_L2  ? "l2"
+                                                 : "rms",
+                            least);
+    }
     return true;
 }
 
@@ -121,7 +82,7 @@ static bool check_numbers(const rdk_model_config *c, rdk_status *s)
     if (!(c->dropout >= 0 && c->dropout < 1))
         return rdk_fail(s, RDK_EVALUE, "--dropout %s is out of range (0 to less than 1)",
                         rdk_text_double(c->dropout, text));
-    if (c->qk_gain != 0 && !factor_fits(c->qk_gain))
+    if (c->qk_gain != 0 && !rdk_nn_factor_fits(c->qk_gain))
         return rdk_fail(s, RDK_EVALUE,
                         "--qk-gain %s is out of range (1e-6 to 1e6, or 0 for its usual start)",
                         rdk_text_double(c->qk_gain, text));
@@ -157,5 +118,5 @@ static bool check_memory(const rdk_model_config *c, rdk_status *s)
 bool rdk_model_config_check(const rdk_model_config *c, rdk_status *s)
 {
     return check_sizes(c, s) && check_choices(c, s) && check_norm_widths(c, s) &&
-           check_numbers(c, s) && check_scale(c, s) && check_memory(c, s);
+           check_numbers(c, s) && rdk_nn_check_scores(c, s) && check_memory(c, s);
 }

@@ -22,6 +22,7 @@ static double fan_in(const rdk_model_config *c, rdk_role role)
 {
     if (role == RDK_ROLE_WO) return (double)c->heads * (double)c->d_k;
     if (role == RDK_ROLE_MLP_OUT) return (double)c->d_ff;
+    if (role == RDK_ROLE_SCORE) return (double)c->d_k;
     return (double)c->d_model;
 }
 
@@ -39,13 +40,14 @@ static double matrix_std(const rdk_model_config *c, rdk_role role)
     return std;
 }
 
-/* W_Q is shrunk for the policy or for t5's initialisation; where both ask, once. */
+/* W_Q is shrunk for the policy or for t5's initialisation; where both ask, once. Under a tanh that
+ * would be no scale of the score. */
 static double query_std(const rdk_model_config *c)
 {
     const rdk_scaling *policy = rdk_scaling_find(c->scale);
     double std = matrix_std(c, RDK_ROLE_WQ);
     if (policy && policy->query_shrink) return std * policy->query_shrink(c->d_k);
-    return c->init == RDK_INIT_T5 ? std / sqrt((double)c->d_k) : std;
+    return c->init == RDK_INIT_T5 && c->attention == RDK_DOT ? std / sqrt((double)c->d_k) : std;
 }
 
 double rdk_init_std(const rdk_model_config *c, rdk_role role)
@@ -59,7 +61,12 @@ double rdk_init_std(const rdk_model_config *c, rdk_role role)
     case RDK_ROLE_NORM:
     case RDK_ROLE_QK_GAIN:
     case RDK_ROLE_BIAS:
+    case RDK_ROLE_SCORE_GAIN:
+    case RDK_ROLE_SINK:
+    case RDK_ROLE_SIGMA:
         return 0;
+    case RDK_ROLE_POWER: /* a direction; its size is taken out */
+        return 1;
     default:
         return matrix_std(c, role);
     }

@@ -10,14 +10,20 @@
 
 enum { RDK_MAX_LAYERS = 1000, RDK_MAX_WIDTH = 1 << 24 };
 
-/* y = x weight^T + bias, or a norm's gain and bias. */
+/* y = x weight^T + bias, or a norm's gain and bias. gamma, u, v: with sigma_reparam, of a linear
+ * layer; then it is gamma / (u^T weight v) weight that multiplies. */
 typedef struct rdk_affine {
     rdk_tensor *weight, *bias;
+    rdk_tensor *gamma, *u, *v;
 } rdk_affine;
 
 typedef struct rdk_layer {
     rdk_affine norm1, q, k, v, o;
+    double scale; /* c */
+    rdk_qk_norm qk_norm;
     rdk_tensor *q_gain, *k_gain;
+    rdk_tensor *score;             /* w of additive attention, [heads, d_k] */
+    rdk_tensor *score_gain, *sink; /* [heads] */
     rdk_affine norm2, in, gate, out;
 } rdk_layer;
 
@@ -28,16 +34,27 @@ struct rdk_model {
     size_t n_params;
     size_t size; /* elements of values and of grads */
     rdk_real *values, *grads;
+    bool replica; /* values and sinusoids are another's */
     rdk_layer *layer;
     rdk_tensor *tokens, *positions;
     rdk_affine final_norm, head; /* head.weight is tokens where tied */
     rdk_tensor sinusoids;        /* [max_len, d_model], a constant; data NULL where not used */
+    rdk_tensor zero_sink;        /* [heads], zeros; data NULL where not used */
 };
 
 /* ---- params.c -------------------------------------------------------------------------------- */
 /* How many parameters a configuration has, and the elements of its buffers.
  * False where a tensor or the sum is too large to address. */
 bool rdk_nn_measure(const rdk_model_config *c, size_t *n_params, size_t *size);
+
+/* ---- scores.c -------------------------------------------------------------------------------- */
+/* The rules of everything that is done to c q.k; see rdk_model_config_check. */
+bool rdk_nn_check_scores(const rdk_model_config *c, rdk_status *s);
+bool rdk_nn_factor_fits(double x); /* 1e-6 to 1e6; false for nan */
+
+/* ---- sigma.c --------------------------------------------------------------------------------- */
+/* u, v and gamma of freshly drawn weights; u holds random numbers. */
+void rdk_nn_sigma_start(rdk_model *m);
 
 /* ---- init.c ---------------------------------------------------------------------------------- */
 /* The random stream index of a parameter: 44 bits of its name. */
@@ -56,6 +73,7 @@ typedef struct rdk_pass {
     const rdk_model_probe *probe;
 } rdk_pass;
 
+rdk_tensor *rdk_nn_linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a);
 rdk_tensor *rdk_nn_norm(const rdk_pass *p, rdk_tensor *x, rdk_affine norm);
 rdk_tensor *rdk_nn_drop(const rdk_pass *p, rdk_tensor *x);
 /* x: [B, T, d_model] -> [B, T, d_model], through layer i. */

@@ -10,6 +10,10 @@
  *     layers.i.norm1.gain .bias            [d_model]
  *     layers.i.attention.wq.weight .bias   [heads d_k, d_model]       likewise wk, wv
  *     layers.i.attention.q_gain k_gain     [d_k]; l2: q_gain [heads] alone
+ *     layers.i.attention.score.weight      [heads, d_k]               additive attention
+ *     layers.i.attention.log_gain          [heads]                    temperature: its exp
+ * multiplies layers.i.attention.length_gain       [heads]                    ssmax: s
+ *     layers.i.attention.sink              [heads]                    a learned sink
  *     layers.i.attention.wo.weight .bias   [d_model, heads d_k]
  *     layers.i.norm2.gain .bias            [d_model]                  with an MLP
  *     layers.i.mlp.in.weight .bias         [d_ff, d_model]            likewise gate, for swiglu
@@ -17,13 +21,17 @@
  *     final_norm.gain .bias                [d_model]                  pre-norm
  *     head.weight                          [vocab, d_model]           not where tied
  *     head.bias                            [vocab]
+ *     (linear layer).gamma, .u, .v         [1], [out], [in]           sigma_reparam: behind its
+ * weight
  *
  * Invariant: the list is one function, walk(), run once to measure and once to place; nothing else
  * knows which parts exist.
  * Read next: init.c (the first values), block.c (their use). */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "nn/model.h"
 
 enum { ALIGN = 64 / sizeof(rdk_real), LONGEST_PART = 24 };
@@ -42,7 +50,18 @@ typedef struct layout {
 
 static bool is_matrix(rdk_role role)
 {
-    return role != RDK_ROLE_NORM && role != RDK_ROLE_QK_GAIN && role != RDK_ROLE_BIAS;
+    switch (role) {
+    case RDK_ROLE_NORM:
+    case RDK_ROLE_QK_GAIN:
+    case RDK_ROLE_BIAS:
+    case RDK_ROLE_SCORE_GAIN:
+    case RDK_ROLE_SINK:
+    case RDK_ROLE_SIGMA:
+    case RDK_ROLE_POWER:
+        return false;
+    default:
+        return true;
+    }
 }
 
 /* Matrices that multiply activations decay. A tied token table is the head's matrix too, and decays
@@ -63,9 +82,10 @@ static void describe(const layout *l, rdk_param *p, rdk_role role, const char *n
     p->role = role;
     p->layer = l->layer;
     p->decay = decays(c, role);
-    p->trainable = role != RDK_ROLE_QK_GAIN || c->qk_gain_learned;
+    p->trainable = role != RDK_ROLE_POWER && (role != RDK_ROLE_QK_GAIN || c->qk_gain_learned);
     p->init_mean = mean;
-    p->init_std = rdk_init_std(c, role);
+    rdk_model_config own = rdk_config_of_layer(c, l->layer < 0 ? SIZE_MAX : (size_t)l->layer);
+    p->init_std = rdk_init_std(&own, role);
 }
 
 /* The next parameter: [rows, cols], or [cols] where rows is 0. NULL while measuring. */
@@ -100,12 +120,25 @@ static const char *join(char buf[RDK_NAME_TEXT], const char *name, const char *p
     return buf;
 }
 
+/* Under QK-norm the size of W_Q and of W_K is taken out again, and gamma would be dead. */
+static bool is_reparametrised(const layout *l, rdk_role role)
+{
+    bool scores = role == RDK_ROLE_WQ || role == RDK_ROLE_WK;
+    return l->config->sigma_reparam &&
+           !(scores && rdk_config_of_layer(l->config, (size_t)l->layer).qk_norm != RDK_QK_OFF);
+}
+
 static rdk_affine place_linear(layout *l, rdk_role role, const char *name, size_t out, size_t in)
 {
     char buf[RDK_NAME_TEXT];
-    rdk_affine a = {NULL, NULL};
+    rdk_affine a = {NULL};
     a.weight = place(l, role, join(buf, name, "weight"), out, in, 0);
     if (l->config->bias) a.bias = place(l, RDK_ROLE_BIAS, join(buf, name, "bias"), 0, out, 0);
+    if (is_reparametrised(l, role)) {
+        a.gamma = place(l, RDK_ROLE_SIGMA, join(buf, name, "gamma"), 0, 1, 0);
+        a.u = place(l, RDK_ROLE_POWER, join(buf, name, "u"), 0, out, 0);
+        a.v = place(l, RDK_ROLE_POWER, join(buf, name, "v"), 0, in, 0);
+    }
     return a;
 }
 
@@ -113,7 +146,7 @@ static rdk_affine place_norm(layout *l, const char *name)
 {
     const rdk_model_config *c = l->config;
     char buf[RDK_NAME_TEXT];
-    rdk_affine a = {NULL, NULL};
+    rdk_affine a = {NULL};
     a.weight = place(l, RDK_ROLE_NORM, join(buf, name, "gain"), 0, c->d_model, 1);
     if (c->bias && c->norm == RDK_LAYER_NORM)
         a.bias = place(l, RDK_ROLE_NORM, join(buf, name, "bias"), 0, c->d_model, 0);
@@ -122,9 +155,8 @@ static rdk_affine place_norm(layout *l, const char *name)
 
 /* L2-normed q and k meet in a cosine, which one factor a head stretches; LayerNorm and RMSNorm have
  * a gain for each dimension of q and of k, shared by the heads. */
-static void place_qk_gains(layout *l, rdk_layer *y)
+static void place_qk_gains(layout *l, rdk_layer *y, const rdk_model_config *c)
 {
-    const rdk_model_config *c = l->config;
     bool l2 = c->qk_norm == RDK_QK_L2;
     double start = rdk_config_qk_gain(c);
     y->q_gain = y->k_gain = NULL;
@@ -133,15 +165,39 @@ static void place_qk_gains(layout *l, rdk_layer *y)
     if (!l2) y->k_gain = place(l, RDK_ROLE_QK_GAIN, "attention.k_gain", 0, c->d_k, start);
 }
 
+/* What is learned of a head's scores beside QK-norm. A temperature as its logarithm: it stays
+ * positive, and a step of the optimizer changes it by a share of itself, whatever it is. s of ssmax
+ * as it is published: plain. */
+static void place_score_parts(layout *l, rdk_layer *y, const rdk_model_config *c)
+{
+    y->score_gain = y->sink = NULL;
+    if (c->temperature)
+        y->score_gain = place(l, RDK_ROLE_SCORE_GAIN, "attention.log_gain", 0, c->heads, 0);
+    if (c->length == RDK_LENGTH_SSMAX)
+        y->score_gain = place(l, RDK_ROLE_SCORE_GAIN, "attention.length_gain", 0, c->heads,
+                              rdk_config_length_gain(c));
+    if (c->sink == RDK_SINK_LEARNED)
+        y->sink = place(l, RDK_ROLE_SINK, "attention.sink", 0, c->heads, 0);
+    else if (c->sink == RDK_SINK_ONE && l->model)
+        y->sink = &l->model->zero_sink;
+}
+
 static void place_layer(layout *l, rdk_layer *y)
 {
     const rdk_model_config *c = l->config;
+    const rdk_model_config own = rdk_config_of_layer(c, (size_t)l->layer);
     size_t inner = c->heads * c->d_k; /* widths are at most RDK_MAX_WIDTH: no overflow */
+    y->scale = rdk_config_score_scale(&own);
+    y->qk_norm = own.qk_norm;
     y->norm1 = place_norm(l, "norm1");
     y->q = place_linear(l, RDK_ROLE_WQ, "attention.wq", inner, c->d_model);
     y->k = place_linear(l, RDK_ROLE_WK, "attention.wk", inner, c->d_model);
     y->v = place_linear(l, RDK_ROLE_WV, "attention.wv", inner, c->d_model);
-    place_qk_gains(l, y);
+    place_qk_gains(l, y, &own);
+    y->score = NULL;
+    if (c->attention == RDK_ADDITIVE)
+        y->score = place(l, RDK_ROLE_SCORE, "attention.score.weight", c->heads, c->d_k, 0);
+    place_score_parts(l, y, &own);
     y->o = place_linear(l, RDK_ROLE_WO, "attention.wo", c->d_model, inner);
     if (c->mlp == RDK_MLP_NONE) return;
     y->norm2 = place_norm(l, "norm2");
@@ -155,7 +211,7 @@ static rdk_affine place_head(layout *l, rdk_tensor *tokens)
 {
     const rdk_model_config *c = l->config;
     if (!c->tie) return place_linear(l, RDK_ROLE_HEAD, "head", c->vocab, c->d_model);
-    rdk_affine a = {tokens, NULL};
+    rdk_affine a = {.weight = tokens};
     if (c->bias) a.bias = place(l, RDK_ROLE_BIAS, "head.bias", 0, c->vocab, 0);
     return a;
 }
@@ -189,21 +245,39 @@ bool rdk_nn_measure(const rdk_model_config *c, size_t *n_params, size_t *size)
     return !l.too_large;
 }
 
+/* What a model and its replica have each. */
 static bool allocate(rdk_model *m, rdk_status *s)
 {
-    const rdk_model_config *c = &m->config;
     m->param = rdk_alloc(m->n_params, sizeof *m->param, s);
-    m->layer = rdk_alloc(c->layers, sizeof *m->layer, s);
-    m->values = rdk_alloc(m->size, sizeof *m->values, s);
+    m->layer = rdk_alloc(m->config.layers, sizeof *m->layer, s);
     m->grads = rdk_alloc(m->size, sizeof *m->grads, s);
+    return m->param && m->layer && m->grads;
+}
+
+/* What a replica borrows. */
+static bool allocate_values(rdk_model *m, rdk_status *s)
+{
+    const rdk_model_config *c = &m->config;
+    m->values = rdk_alloc(m->size, sizeof *m->values, s);
     if (c->positions == RDK_SINUSOIDAL)
         m->sinusoids = (rdk_tensor){
             .data = rdk_alloc(c->max_len * c->d_model, sizeof(rdk_real), s), /* measured before */
             .n_dims = 2,
             .dim = {c->max_len, c->d_model},
             .name = "sinusoids"};
-    return m->param && m->layer && m->values && m->grads &&
-           (c->positions != RDK_SINUSOIDAL || m->sinusoids.data);
+    if (c->sink == RDK_SINK_ONE)
+        m->zero_sink = (rdk_tensor){.data = rdk_alloc(c->heads, sizeof(rdk_real), s),
+                                    .n_dims = 1,
+                                    .dim = {c->heads},
+                                    .name = "a sink of score 0"};
+    return m->values && (c->positions != RDK_SINUSOIDAL || m->sinusoids.data) &&
+           (c->sink != RDK_SINK_ONE || m->zero_sink.data);
+}
+
+static void place_all(rdk_model *m)
+{
+    layout l = {.config = &m->config, .model = m};
+    walk(&l, m, m->layer);
 }
 
 rdk_model *rdk_model_new(const rdk_model_config *c, uint64_t seed, rdk_status *s)
@@ -213,23 +287,41 @@ rdk_model *rdk_model_new(const rdk_model_config *c, uint64_t seed, rdk_status *s
     if (!m) return NULL;
     m->config = *c;
     m->scale = rdk_config_score_scale(c);
-    if (!rdk_nn_measure(c, &m->n_params, &m->size) || !allocate(m, s)) {
+    if (!rdk_nn_measure(c, &m->n_params, &m->size) || !allocate(m, s) || !allocate_values(m, s)) {
         rdk_model_free(m);
         return NULL;
     }
-    layout l = {.config = &m->config, .model = m};
-    walk(&l, m, m->layer);
+    place_all(m);
     for (size_t i = 0; i < m->n_params; i++) rdk_nn_draw(&m->param[i], seed);
+    rdk_nn_sigma_start(m);
     if (m->sinusoids.data) rdk_nn_sinusoids(c->max_len, c->d_model, m->sinusoids.data);
     return m;
+}
+
+rdk_model *rdk_model_replica(rdk_model *m, rdk_status *s)
+{
+    rdk_model *r = rdk_alloc(1, sizeof *r, s);
+    if (!r) return NULL;
+    *r = *m;
+    r->replica = true;
+    r->param = NULL, r->layer = NULL, r->grads = NULL;
+    if (!allocate(r, s)) {
+        rdk_model_free(r);
+        return NULL;
+    }
+    place_all(r);
+    return r;
 }
 
 void rdk_model_free(rdk_model *m)
 {
     if (!m) return;
-    rdk_free(m->sinusoids.data);
+    if (!m->replica) {
+        rdk_free(m->sinusoids.data);
+        rdk_free(m->zero_sink.data);
+        rdk_free(m->values);
+    }
     rdk_free(m->grads);
-    rdk_free(m->values);
     rdk_free(m->layer);
     rdk_free(m->param);
     rdk_free(m);
@@ -284,7 +376,40 @@ void rdk_model_zero_grad(rdk_model *m)
     memset(m->grads, 0, m->size * sizeof *m->grads);
 }
 
+void rdk_model_gather_grads(rdk_model *m, size_t n, rdk_model *const *replica)
+{
+    enum { PIECE = 4096 }; /* elements that stay in the nearest cache until the last was added */
+    size_t pieces = m->size / PIECE + (m->size % PIECE != 0);
+    RDK_PARALLEL_FOR_IF(m->size > PIECE)
+    for (size_t c = 0; c < pieces; c++) {
+        size_t end = (c + 1) * PIECE < m->size ? (c + 1) * PIECE : m->size;
+        for (size_t i = 0; i < n; i++) {
+            const rdk_real *from = replica[i]->grads;
+            RDK_SIMD
+            for (size_t e = c * PIECE; e < end; e++) m->grads[e] += from[e];
+        }
+    }
+}
+
 double rdk_model_score_scale(const rdk_model *m)
 {
     return m->scale;
+}
+
+double rdk_model_layer_scale(const rdk_model *m, size_t layer)
+{
+    return m->layer[layer].scale;
+}
+
+double rdk_model_head_gain(const rdk_model *m, size_t layer, size_t head)
+{
+    const rdk_tensor *gain = m->layer[layer].score_gain;
+    if (!gain) return 1;
+    return m->config.temperature ? exp((double)gain->data[head]) : (double)gain->data[head];
+}
+
+double rdk_model_head_sink(const rdk_model *m, size_t layer, size_t head)
+{
+    const rdk_tensor *sink = m->layer[layer].sink;
+    return sink ? (double)sink->data[head] : -INFINITY;
 }

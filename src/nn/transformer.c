@@ -34,5 +34,5 @@ rdk_tensor *rdk_model_logits(rdk_model *m, rdk_tape *t, size_t batch, size_t len
     for (size_t i = 0; i < c->layers; i++) x = rdk_nn_block(&p, i, x);
     rdk_tape_scope(t, "head");
     if (c->norm_place == RDK_PRE_NORM) x = rdk_nn_norm(&p, x, m->final_norm);
-    return rdk_linear(t, x, m->head.weight, m->head.bias);
+    return rdk_nn_linear(&p, x, m->head);
 }

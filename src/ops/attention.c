@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: MIT
- * Attention: y = softmax(c q k^T) v per head, over the keys that a query may see.
+ * Attention: y = softmax(s) v per head, over the keys that a query may see.
  *     q, k: [B, T, H d_k], v: [B, T, H d_v] -> y: [B, T, H d_v]
- *     dv_j = sum_i p_ij dy_i,  ds_ij = p_ij (dy_i.v_j - dy_i.y_i),  dq_i = c sum_j ds_ij k_j,
- *     dk_j = c sum_i ds_ij q_i
- * Here shapes and lengths are checked, so that a bad one never reaches the kernel; the kernel
- * streams over keys and keeps two numbers a row.
- * Read next: src/kernels/attention.c. */
+ *     dv_j = sum_i p_ij dy_i,  ds_ij = p_ij (dy_i.v_j - dy_i.y_i)
+ * The product, s_ij = c q_i.k_j:
+ *     dq_i = c sum_j ds_ij k_j,  dk_j = c sum_i ds_ij q_i
+ * Additive (Bahdanau et al. 2015), s_ij = c w.t_ij, t_ij = tanh(q_i + k_j), w: [H, d_k]:
+ *     dq_i = sum_j x_ij,  dk_j = sum_i x_ij,  x_ij = c ds_ij w (1 - t_ij^2),
+ *     dw = c sum_ij ds_ij t_ij
+ * Scores may be more than that, and a sink may stand beside the keys (rdk_attention_args): gain and
+ * sink are then inputs as well. Here shapes and lengths are checked, so that a bad one never
+ * reaches the kernel; the kernel streams over keys and keeps two numbers a row. Read next:
+ * src/kernels/attention.c. */
 #include "shape.h"
 #include "table.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include <kernels/kernels.h>
+
+/* The inputs of a node, in this order. */
+enum { IN_Q, IN_K, IN_V, IN_GAIN, IN_SINK, IN_WEIGHT, INPUTS };
 
 typedef struct attention_saved {
     rdk_attention_shape shape;
-    rdk_real *row_max, *row_inv; /* [B, H, T] */
-    rdk_attention_row *rows;     /* the caller's, or NULL */
+    rdk_attention_additive additive; /* shape points here, or nowhere */
+    rdk_real *row_max, *row_inv;     /* [B, H, T] */
+    rdk_attention_row *rows;         /* the caller's, or NULL */
 } attention_saved;
 
 /* For all threads; to be given back by release, so nothing that stays may be made after the
  * mark. */
 static rdk_real *scratch(rdk_tape *t, const rdk_attention_shape *s)
 {
-    const size_t threads = (size_t)rdk_threads();
+    const size_t threads = (size_t)rdk_team();
     size_t bytes;
     if (!rdk_size_mul(rdk_attention_scratch(s->len, s->d_k, s->d_v), sizeof(rdk_real), &bytes)) {
         rdk_tape_fail(t, RDK_ENOMEM, "attention over %zu positions: the scratch overflows", s->len);
@@ -33,18 +43,39 @@ static rdk_real *scratch(rdk_tape *t, const rdk_attention_shape *s)
     return rdk_tape_alloc(t, threads, bytes);
 }
 
+/* of_heads: [B, H], added up over the sequences in order. */
+static void add_head_grads(const rdk_attention_shape *s, const double *of_heads, rdk_real *grad)
+{
+    for (size_t h = 0; h < s->heads && grad; h++) {
+        double sum = 0;
+        for (size_t b = 0; b < s->batch; b++) sum += of_heads[b * s->heads + h];
+        grad[h] += (rdk_real)sum;
+    }
+}
+
 static void attention_backward(rdk_tape *t, const rdk_node *n)
 {
     const attention_saved *s = n->saved;
-    rdk_real *dq = rdk_grad(t, n->in[0]);
-    rdk_real *dk = rdk_grad(t, n->in[1]);
-    rdk_real *dv = rdk_grad(t, n->in[2]);
+    rdk_attention_shape shape = s->shape;
+    rdk_attention_additive additive = s->additive;
+    rdk_real *grad[INPUTS] = {NULL};
+    for (int i = 0; i < n->n_in; i++) grad[i] = rdk_grad(t, n->in[i]);
     rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
-    rdk_real *work = scratch(t, &s->shape);
-    if (work) {
-        rdk_kernels_get()->attention_backward(&s->shape, n->in[0]->data, n->in[1]->data,
-                                              n->in[2]->data, n->out->grad, s->row_max, s->row_inv,
-                                              dq, dk, dv, s->rows, work);
+    const size_t heads = shape.batch * shape.heads;
+    if (shape.additive) shape.additive = &additive;
+    if ((additive.dw = grad[IN_WEIGHT]))
+        additive.parts = rdk_tape_alloc(t, heads, shape.d_k * sizeof *additive.parts);
+    if (grad[IN_GAIN] || grad[IN_SINK])
+        shape.head_grads = rdk_tape_alloc(t, 2 * heads, sizeof *shape.head_grads);
+    rdk_real *work = scratch(t, &shape);
+    if (work && rdk_tape_alive(t)) {
+        rdk_kernels_get()->attention_backward(
+            &shape, n->in[IN_Q]->data, n->in[IN_K]->data, n->in[IN_V]->data, n->out->grad,
+            s->row_max, s->row_inv, grad[IN_Q], grad[IN_K], grad[IN_V], s->rows, work);
+        if (shape.head_grads) {
+            add_head_grads(&shape, shape.head_grads, grad[IN_GAIN]);
+            add_head_grads(&shape, shape.head_grads + heads, grad[IN_SINK]);
+        }
     }
     rdk_arena_release(rdk_tape_arena(t), mark);
 }
@@ -55,14 +86,19 @@ const rdk_op rdk_op_attention = {
     attention_backward,
 };
 
+const rdk_op rdk_op_additive_attention = {
+    "additive_attention",
+    "y = softmax(c w.tanh(q + k)) v, per head, over visible keys",
+    attention_backward,
+};
+
 static bool same_places(const rdk_tensor *x, const rdk_tensor *q)
 {
     return x->n_dims == 3 && x->dim[0] == q->dim[0] && x->dim[1] == q->dim[1];
 }
 
-static bool shapes_fit(rdk_tape *t, rdk_tensor *const in[3], size_t heads)
+static bool shapes_fit(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[3], size_t heads)
 {
-    const rdk_op *op = &rdk_op_attention;
     const rdk_tensor *q = in[0], *k = in[1], *v = in[2];
     if (q->n_dims != 3 || !same_places(k, q) || !same_places(v, q) || k->dim[2] != q->dim[2]) {
         rdk_refuse(t, op, 3, in, "they must be [B, T, H d_k], the same, and [B, T, H d_v]");
@@ -73,6 +109,42 @@ static bool shapes_fit(rdk_tape *t, rdk_tensor *const in[3], size_t heads)
                    v->dim[2]);
     }
     return rdk_tape_alive(t);
+}
+
+static bool weight_fits(rdk_tape *t, rdk_tensor *const in[INPUTS], size_t heads)
+{
+    rdk_tensor *w = in[IN_WEIGHT];
+    size_t d_k = in[IN_Q]->dim[2] / heads;
+    char shape[RDK_SHAPE_TEXT];
+    if (!w || (w->n_dims == 2 && w->dim[0] == heads && w->dim[1] == d_k)) return true;
+    rdk_tape_fail(t, RDK_ESHAPE,
+                  "additive_attention with a w of %s: it must be [H, d_k], here [%zu, %zu]",
+                  rdk_shape_text(w, shape), heads, d_k);
+    return false;
+}
+
+static bool is_of_heads(rdk_tape *t, rdk_tensor *x, const char *what, size_t heads)
+{
+    char shape[RDK_SHAPE_TEXT];
+    if (!x || (x->n_dims == 1 && x->dim[0] == heads)) return true;
+    rdk_tape_fail(t, RDK_ESHAPE, "attention with a %s of %s: it must be [H], here [%zu]", what,
+                  rdk_shape_text(x, shape), heads);
+    return false;
+}
+
+static bool policy_fits(rdk_tape *t, const rdk_attention_args *args)
+{
+    bool base_fits =
+        args->length_base == 0 || (args->length_base > 1 && isfinite(args->length_base));
+    if (!base_fits) {
+        rdk_tape_fail(t, RDK_EVALUE, "attention with length_base %g: it must be above 1, or 0",
+                      args->length_base);
+    } else if (!(args->softcap >= 0 && isfinite(args->softcap))) {
+        rdk_tape_fail(t, RDK_EVALUE, "attention with softcap %g: it must be positive, or 0",
+                      args->softcap);
+    }
+    return rdk_tape_alive(t) && is_of_heads(t, args->gain, "gain", args->n_heads) &&
+           is_of_heads(t, args->sink, "sink", args->n_heads);
 }
 
 static bool values_fit(rdk_tape *t, const rdk_tensor *q, const rdk_attention_args *args)
@@ -120,6 +192,10 @@ static attention_saved *save(rdk_tape *t, const rdk_tensor *q, const rdk_tensor 
         .d_v = v->dim[2] / heads,
         .scale = args->scale,
         .causal = args->causal,
+        .gain = args->gain ? args->gain->data : NULL,
+        .length_base = args->length_base,
+        .softcap = args->softcap,
+        .sink = args->sink ? args->sink->data : NULL,
     };
     if (args->dropout > 0 && rdk_tape_dropout_stream(t, &s->shape.stream)) {
         s->shape.dropout = args->dropout;
@@ -135,15 +211,35 @@ static attention_saved *save(rdk_tape *t, const rdk_tensor *q, const rdk_tensor 
     return s;
 }
 
-rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+/* The largest score of each head, of the rows that see a key. */
+static void raise_score_max(const attention_saved *s, rdk_real *most)
+{
+    const rdk_attention_shape *shape = &s->shape;
+    for (size_t b = 0; b < shape->batch; b++) {
+        size_t len = shape->lengths ? (size_t)shape->lengths[b] : shape->len;
+        for (size_t h = 0; h < shape->heads; h++) {
+            const rdk_real *row = s->row_max + (b * shape->heads + h) * shape->len;
+            for (size_t i = 0; i < len; i++)
+                if (row[i] > most[h]) most[h] = row[i];
+        }
+    }
+}
+
+/* in: [n_in] of INPUTS, w the last where it is additive. */
+static rdk_tensor *attend(rdk_tape *t, const rdk_op *op, int n_in, rdk_tensor *const in[INPUTS],
                           const rdk_attention_args *args)
 {
-    if (!rdk_tape_alive(t) || !q || !k || !v) return NULL;
-    rdk_tensor *in[] = {q, k, v};
-    if (!shapes_fit(t, in, args->n_heads) || !values_fit(t, q, args)) return NULL;
+    rdk_tensor *q = in[IN_Q], *k = in[IN_K], *v = in[IN_V], *w = in[IN_WEIGHT];
+    if (!shapes_fit(t, op, in, args->n_heads) || !weight_fits(t, in, args->n_heads) ||
+        !values_fit(t, q, args) || !policy_fits(t, args))
+        return NULL;
     rdk_tensor *y = rdk_tape_tensor(t, v->n_dims, v->dim);
     attention_saved *s = save(t, q, v, args);
     if (!y || !s) return NULL;
+    if (w) {
+        s->additive.w = w->data;
+        s->shape.additive = &s->additive;
+    }
 
     rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
     rdk_real *work = scratch(t, &s->shape);
@@ -152,5 +248,22 @@ rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor 
                                      s->row_inv, s->rows, work);
     }
     rdk_arena_release(rdk_tape_arena(t), mark);
-    return rdk_tape_record(t, &rdk_op_attention, y, 3, in, s);
+    if (args->score_max && rdk_tape_alive(t)) raise_score_max(s, args->score_max);
+    return rdk_tape_record(t, op, y, n_in, in, s);
+}
+
+rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+                          const rdk_attention_args *args)
+{
+    if (!rdk_tape_alive(t) || !q || !k || !v) return NULL;
+    rdk_tensor *in[INPUTS] = {q, k, v, args->gain, args->sink, NULL};
+    return attend(t, &rdk_op_attention, IN_WEIGHT, in, args);
+}
+
+rdk_tensor *rdk_additive_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+                                   rdk_tensor *w, const rdk_attention_args *args)
+{
+    if (!rdk_tape_alive(t) || !q || !k || !v || !w) return NULL;
+    rdk_tensor *in[INPUTS] = {q, k, v, args->gain, args->sink, w};
+    return attend(t, &rdk_op_additive_attention, INPUTS, in, args);
 }

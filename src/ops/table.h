@@ -9,7 +9,7 @@
 
 #include <rootdk/ops.h>
 
-extern const rdk_op rdk_op_matmul, rdk_op_linear;
+extern const rdk_op rdk_op_matmul, rdk_op_linear, rdk_op_spectral_scale;
 extern const rdk_op rdk_op_add, rdk_op_sub, rdk_op_mul, rdk_op_div;
 extern const rdk_op rdk_op_scale;
 extern const rdk_op rdk_op_exp, rdk_op_log, rdk_op_tanh, rdk_op_relu, rdk_op_gelu, rdk_op_gelu_tanh,
@@ -18,7 +18,8 @@ extern const rdk_op rdk_op_softmax, rdk_op_log_softmax;
 extern const rdk_op rdk_op_layer_norm, rdk_op_rms_norm, rdk_op_l2_norm;
 extern const rdk_op rdk_op_transpose, rdk_op_slice, rdk_op_concat;
 extern const rdk_op rdk_op_sum, rdk_op_mean, rdk_op_max;
-extern const rdk_op rdk_op_embedding, rdk_op_dropout, rdk_op_rope, rdk_op_attention;
+extern const rdk_op rdk_op_embedding, rdk_op_dropout, rdk_op_rope, rdk_op_attention,
+    rdk_op_additive_attention;
 extern const rdk_op rdk_op_cross_entropy;
 
 #endif

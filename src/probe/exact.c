@@ -148,7 +148,8 @@ typedef struct curve {
     rdk_expectation e[NODES];
 } curve;
 
-static curve curve_over(const grid *g, double from, double to)
+/* Its points, not yet the values there. */
+static curve curve_points(double from, double to)
 {
     const double pi = 3.14159265358979323846;
     curve c;
@@ -156,8 +157,14 @@ static curve curve_over(const grid *g, double from, double to)
         double angle = (k + .5) * pi / NODES;
         c.at[k] = log(from) + (1 - cos(angle)) / 2 * (log(to) - log(from));
         c.weight[k] = (k % 2 ? -1 : 1) * sin(angle);
-        c.e[k] = expectation_at(g, exp(c.at[k]));
     }
+    return c;
+}
+
+static curve curve_over(const grid *g, double from, double to)
+{
+    curve c = curve_points(from, to);
+    for (int k = 0; k < NODES; k++) c.e[k] = expectation_at(g, exp(c.at[k]));
     return c;
 }
 
@@ -220,4 +227,37 @@ rdk_theory rdk_theory_sequence(size_t len, bool causal, double sigma2)
         add_row(&s, n, e);
     }
     return averages_of(&s, sigma2);
+}
+
+/* ---- where the size of a row's scores goes by its length ------------------------------------- */
+
+/* n need not be a whole number. A grid of its own: phi depends on the variance. */
+static rdk_expectation expectation_of_row(double n, double sigma2)
+{
+    rdk_expectation e;
+    grid g;
+    if (is_plain((size_t)ceil(n), sigma2, &e)) return e;
+    make_grid(&g, (size_t)ceil(n), sigma2);
+    return expectation_at(&g, n);
+}
+
+rdk_theory rdk_theory_by_length(size_t len, bool causal, double sigma2, double factor)
+{
+    curve c;
+    sums s = {0};
+    double variance = 0, slope = sigma2 * factor * factor;
+    if (causal && len > DENSE) {
+        c = curve_points(DENSE, (double)len);
+        for (int k = 0; k < NODES; k++)
+            c.e[k] = expectation_of_row(exp(c.at[k]), slope * c.at[k] * c.at[k]);
+    }
+    for (size_t n = causal ? 1 : len; n <= len; n++) {
+        double log_n = log((double)n), at = slope * log_n * log_n;
+        bool dense = n <= DENSE || !causal;
+        add_row(&s, n, dense ? expectation_of_row((double)n, at) : curve_at(&c, log_n));
+        if (n >= 2) variance += at * (1 - 1 / (double)n);
+    }
+    rdk_theory t = averages_of(&s, 0);
+    t.score_std = s.rows_two > 0 ? sqrt(variance / s.rows_two) : NAN;
+    return t;
 }

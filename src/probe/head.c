@@ -33,13 +33,14 @@ static size_t longest_row(const head_rows *r)
 
 /* What the tally of theory does not know. */
 typedef struct head_sums {
-    double max, abs_max, peak, mean, theta, cosine, cosine2, pairs;
+    double max, abs_max, uncapped, peak, mean, theta, cosine, cosine2, pairs;
 } head_sums;
 
 static void add_row(head_sums *s, const rdk_attention_row *row, const rdk_row_figures *f)
 {
     s->max = fmax(s->max, (double)row->max);
     s->abs_max = fmax(s->abs_max, (double)row->abs_max);
+    s->uncapped = fmax(s->uncapped, (double)row->uncapped);
     s->peak = fmax(s->peak, (double)row->peak);
     s->mean += (double)row->mean;
     s->theta += f->theta;
@@ -60,7 +61,7 @@ static rdk_head_figures averages(const head_rows *r, double *traces)
             if (row->n == 0) continue;
             rdk_row_figures f = rdk_row_measure(row);
             traces[t.rows] = f.jacobian_trace;
-            rdk_tally_add(&t, (size_t)row->n, row->variance, &f);
+            rdk_tally_add(&t, (size_t)row->n, row->sink, row->variance, &f);
             add_row(&s, row, &f);
         }
     }
@@ -70,6 +71,7 @@ static rdk_head_figures averages(const head_rows *r, double *traces)
         .score_std = sqrt(mean[RDK_MEAN_VARIANCE]),
         .score_absmax = t.rows ? s.abs_max : NAN,
         .score_max = t.rows ? s.max : NAN,
+        .score_absmax_uncapped = t.rows ? s.uncapped : NAN,
         .score_mean = s.mean / rows,
         .score_peak = t.rows ? s.peak : NAN,
         .entropy = mean[RDK_MEAN_ENTROPY],
@@ -107,7 +109,8 @@ static double sum_squares(const double *x, size_t n)
     return sum;
 }
 
-/* The norms of the rows that count: not of one with a single key, whose J is 0 whatever its score;
+/* The norms of the rows that count: not of one with a single outcome, whose J is 0 whatever its
+ * score;
  * not of one that no gradient reaches, which says nothing about saturation. A row through which
  * nothing comes, because p is 1 and 0, is a 0 that counts. */
 static size_t gradient_norms(const head_rows *r, double *norms, double *scale_gradient)
@@ -118,7 +121,8 @@ static size_t gradient_norms(const head_rows *r, double *norms, double *scale_gr
         for (size_t i = 0; i < r->len; i++) {
             const rdk_attention_row *row = row_at(r, b, i);
             *scale_gradient += row->s_ds;
-            if (row->n >= 2 && row->reached) norms[n++] = (double)row->ds_norm;
+            if (row->n + row->sink >= 2 && row->n > 0 && row->reached)
+                norms[n++] = (double)row->ds_norm;
         }
     }
     return n;

@@ -29,6 +29,13 @@ static size_t place(const rdk_head_view *v, size_t b, size_t t)
     return ((b * v->len + t) * v->heads + v->head) * v->d_k;
 }
 
+/* What multiplies c q.k in a row of n keys. */
+static double factor_of(const rdk_head_view *v, const rdk_real *gain, size_t n)
+{
+    double length = v->length_base > 0 ? log((double)n) / log(v->length_base) : 1;
+    return length * (gain ? (double)gain[v->head] : 1);
+}
+
 /* ---- how far scores move --------------------------------------------------------------------- */
 
 /* The changes of a block of queries at a time. */
@@ -79,23 +86,133 @@ static double changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
     return sum;
 }
 
+/* How far the change of c x by c moved takes a score, x being q.k or w.tanh(q + k): with z = f c x
+ * and s = cap tanh(z / cap), z' - z = f' c moved + (f' - f) c x tanh a' - tanh a = tanh(a' - a) (1
+ * - tanh a' tanh a) */
+static double shaped_change(const rdk_head_view *v, double f, double f_new, double x, double moved)
+{
+    double z = f * v->scale * x;
+    double change = f_new * v->scale * moved + (f_new - f) * v->scale * x;
+    if (!(v->softcap > 0)) return change;
+    double a = z / v->softcap, apart = change / v->softcap;
+    return v->softcap * tanh(apart) * (1 - tanh(a) * tanh(a + apart));
+}
+
+/* The same of scores that are more than c q.k, pair by pair. */
+static double product_change(const rdk_head_view *v, size_t at_q, size_t at_k,
+                             const rdk_real *q_new, const rdk_real *k_new, double *x)
+{
+    double moved = 0;
+    *x = 0;
+    for (size_t e = 0; e < v->d_k; e++) {
+        double q = (double)v->q[at_q + e], k = (double)v->k[at_k + e];
+        double k_after = (double)k_new[at_k + e];
+        *x += q * k;
+        moved += ((double)q_new[at_q + e] - q) * k_after + q * (k_after - k);
+    }
+    return moved;
+}
+
+static double shaped_changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
+                             const rdk_real *k_new, double *pairs)
+{
+    double sum = 0;
+    for (size_t i = 0; i < real_tokens(v, b); i++) {
+        size_t n = visible(v, b, i);
+        double f = factor_of(v, v->gain, n);
+        double f_new = factor_of(v, v->gain_new ? v->gain_new : v->gain, n);
+        for (size_t j = 0; j < n; j++) {
+            double x, moved = product_change(v, place(v, b, i), place(v, b, j), q_new, k_new, &x);
+            double change = shaped_change(v, f, f_new, x, moved);
+            sum += change * change;
+        }
+        *pairs += (double)n;
+    }
+    return sum;
+}
+
+/* Of additive scores, one query at a time. With t = tanh(q + k) and u = tanh of what is added to
+ * q + k, the new tanh is t' = (t + u) / (1 + t u), and without a difference of near numbers
+ *     w'.t' - w.t = sum (w' - w) t' + w u (1 - t t')
+ * t, u: [d_k]; *x: w.t */
+static double additive_change(const rdk_head_view *v, const rdk_real *w_new, const rdk_real *t,
+                              const rdk_real *u, double *x)
+{
+    double moved = 0;
+    *x = 0;
+    for (size_t e = 0; e < v->d_k; e++) {
+        double w = (double)v->w[e], was = (double)t[e], step = (double)u[e];
+        double now = (was + step) / (1 + was * step);
+        *x += w * was;
+        moved += ((double)w_new[e] - w) * now + w * step * (1 - was * now);
+    }
+    return moved;
+}
+
+static double additive_changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
+                               const rdk_real *k_new, const rdk_real *w_new, rdk_real *scratch,
+                               double *pairs)
+{
+    const size_t d = v->d_k;
+    double sum = 0;
+    for (size_t i = 0; i < real_tokens(v, b); i++) {
+        size_t n = visible(v, b, i), q = place(v, b, i);
+        rdk_real *t = scratch, *u = t + n * d;
+        double f = factor_of(v, v->gain, n);
+        double f_new = factor_of(v, v->gain_new ? v->gain_new : v->gain, n);
+        for (size_t j = 0; j < n; j++) {
+            size_t k = place(v, b, j);
+            for (size_t e = 0; e < d; e++) {
+                t[j * d + e] = v->q[q + e] + v->k[k + e];
+                u[j * d + e] = (q_new[q + e] - v->q[q + e]) + (k_new[k + e] - v->k[k + e]);
+            }
+        }
+        rdk_kernels_get()->map(RDK_MAP_TANH, 2 * n * d, t, t);
+        for (size_t j = 0; j < n; j++, t += d, u += d) {
+            double x, moved = additive_change(v, w_new, t, u, &x);
+            double change = shaped_change(v, f, f_new, x, moved);
+            sum += change * change;
+        }
+        *pairs += (double)n;
+    }
+    return sum;
+}
+
 double rdk_head_score_change(const rdk_head_view *v, const rdk_real *q_new, const rdk_real *k_new,
-                             rdk_real *scratch)
+                             const rdk_real *w_new, rdk_real *scratch)
 {
     double sum = 0, pairs = 0;
-    for (size_t b = 0; b < v->batch; b++) sum += changes(v, b, q_new, k_new, scratch, &pairs);
-    return pairs > 0 ? fabs(v->scale) * sqrt(sum / pairs) : NAN;
+    bool shaped = v->gain || v->length_base > 0 || v->softcap > 0;
+    for (size_t b = 0; b < v->batch; b++)
+        sum += v->w     ? additive_changes(v, b, q_new, k_new, w_new, scratch, &pairs)
+               : shaped ? shaped_changes(v, b, q_new, k_new, &pairs)
+                        : changes(v, b, q_new, k_new, scratch, &pairs);
+    return pairs > 0 ? (shaped || v->w ? 1 : fabs(v->scale)) * sqrt(sum / pairs) : NAN;
 }
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
+static double score(const rdk_head_view *v, size_t b, size_t i, size_t j)
+{
+    const rdk_real *q = v->q + place(v, b, i), *k = v->k + place(v, b, j);
+    double sum = 0;
+    if (!v->w) return v->scale * rdk_wide_dot(v->d_k, q, k);
+    for (size_t e = 0; e < v->d_k; e++) sum += (double)v->w[e] * tanh((double)q[e] + (double)k[e]);
+    return v->scale * sum;
+}
+
 size_t rdk_head_weights(const rdk_head_view *v, size_t b, size_t i, double *p)
 {
     size_t n = visible(v, b, i);
-    double max = -INFINITY, sum = 0;
+    double max = -INFINITY, sum = 0, factor = factor_of(v, v->gain, n);
     for (size_t j = 0; j < n; j++) {
-        p[j] = v->scale * rdk_wide_dot(v->d_k, v->q + place(v, b, i), v->k + place(v, b, j));
+        p[j] = factor * score(v, b, i, j);
+        if (v->softcap > 0) p[j] = v->softcap * tanh(p[j] / v->softcap);
         max = fmax(max, p[j]);
+    }
+    if (v->sink && n > 0) {
+        max = fmax(max, (double)v->sink[v->head]);
+        sum = exp((double)v->sink[v->head] - max);
     }
     for (size_t j = 0; j < n; j++) sum += p[j] = exp(p[j] - max);
     for (size_t j = 0; j < n; j++) p[j] /= sum;

@@ -34,13 +34,15 @@ enum {
 typedef struct rdk_tally {
     size_t long_from;                 /* n from which a row counts as long */
     size_t rows, rows_two, rows_long; /* with n >= 1, n >= 2, n >= long_from */
+    size_t rows_choice;               /* with two outcomes or more */
     double sum[RDK_MEANS];
 } rdk_tally;
 
 /* longest: the largest n that will be added. */
 rdk_tally rdk_tally_begin(size_t longest);
-/* A row of n keys; n = 0 counts for nothing. variance: of its scores. */
-void rdk_tally_add(rdk_tally *t, size_t n, double variance, const rdk_row_figures *f);
+/* A row of n keys; n = 0 counts for nothing. sink: f is about n + 1 outcomes. variance: of the
+ * scores of the keys. */
+void rdk_tally_add(rdk_tally *t, size_t n, bool sink, double variance, const rdk_row_figures *f);
 /* Each sum over its own number of rows; NAN where none counts. */
 void rdk_tally_means(const rdk_tally *t, double mean[RDK_MEANS]);
 

@@ -55,7 +55,7 @@ void rdk_figures_add(rdk_figure_tally *t, const rdk_growing_row *r, double sigma
 {
     rdk_row_figures f = rdk_row_figures_of(&r->s);
     double mean_score = r->max + r->s.a / (1 + r->s.rest); /* sum p s */
-    rdk_tally_add(&t->tally, r->n, rdk_row_variance(r), &f);
+    rdk_tally_add(&t->tally, r->n, false, rdk_row_variance(r), &f);
     t->stein += sigma2 * f.jacobian_trace - mean_score;
     t->p_max_all += f.p_max;
 }

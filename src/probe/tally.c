@@ -17,8 +17,9 @@ rdk_tally rdk_tally_begin(size_t longest)
     return (rdk_tally){.long_from = longest >= LONG_ROW ? LONG_ROW : 2};
 }
 
-void rdk_tally_add(rdk_tally *t, size_t n, double variance, const rdk_row_figures *f)
+void rdk_tally_add(rdk_tally *t, size_t n, bool sink, double variance, const rdk_row_figures *f)
 {
+    const size_t outcomes = n + (sink ? 1 : 0);
     if (n == 0) return;
     t->rows++;
     t->sum[RDK_MEAN_ENTROPY] += f->entropy;
@@ -27,7 +28,10 @@ void rdk_tally_add(rdk_tally *t, size_t n, double variance, const rdk_row_figure
     if (n >= 2) {
         t->rows_two++;
         t->sum[RDK_MEAN_VARIANCE] += variance;
-        t->sum[RDK_MEAN_ENTROPY_NORM] += f->entropy / log((double)n);
+    }
+    if (outcomes >= 2) {
+        t->rows_choice++;
+        t->sum[RDK_MEAN_ENTROPY_NORM] += f->entropy / log((double)outcomes);
     }
     if (n >= t->long_from) {
         t->rows_long++;
@@ -41,8 +45,9 @@ static size_t rows_behind(const rdk_tally *t, int figure)
 {
     switch (figure) {
     case RDK_MEAN_VARIANCE:
-    case RDK_MEAN_ENTROPY_NORM:
         return t->rows_two;
+    case RDK_MEAN_ENTROPY_NORM:
+        return t->rows_choice;
     case RDK_MEAN_P_MAX:
     case RDK_MEAN_SAT90:
     case RDK_MEAN_SAT99:

@@ -31,6 +31,7 @@ static bool make_grid(grid *g, rdk_report *r)
         rdk_config asked = r->runs[i].saved.config;
         rdk_config_unresolve(&asked); /* what follows another option is no option of its own */
         asked.model.d_k = r->runs[i].saved.config.model.d_k;
+        memcpy(asked.model.scale, r->runs[i].saved.config.model.scale, sizeof asked.model.scale);
         for (size_t o = 0; o < g->options; o++) {
             rdk_text t = {0};
             rdk_option_text(&asked, rdk_option_at(o), &t);

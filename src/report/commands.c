@@ -16,22 +16,23 @@ static void shell_word(rdk_text *t, const char *word)
     rdk_text_free(&quoted);
 }
 
-/* The text of an option as it was asked for: what follows another option is auto. */
-static void asked_text(const rdk_report_run *run, const rdk_option *o, rdk_text *out)
+/* The text of an option as it was asked for: what follows another option is auto, or what it came
+ * to where `by_name`. */
+static void asked_text(const rdk_report_run *run, const rdk_option *o, bool by_name, rdk_text *out)
 {
     rdk_config asked = run->saved.config;
-    rdk_config_unresolve(&asked);
+    if (!by_name) rdk_config_unresolve(&asked);
     rdk_option_text(&asked, o, out);
     rdk_text_bytes(out, "", 0);
 }
 
 /* The values of an option over the runs, each once; their number. */
-static size_t asked_values(rdk_report *r, const rdk_option *o, const char **values)
+static size_t asked_values(rdk_report *r, const rdk_option *o, bool by_name, const char **values)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->n_runs; i++) {
         rdk_text t = {0};
-        asked_text(&r->runs[i], o, &t);
+        asked_text(&r->runs[i], o, by_name, &t);
         size_t k = 0;
         while (t.data && k < n && strcmp(values[k], t.data) != 0) k++;
         if (t.data && k == n) values[n++] = rdk_report_string(r, t.data);
@@ -52,7 +53,8 @@ static void command_words(rdk_report *r, rdk_text *t)
         const rdk_option *o = rdk_option_at(i);
         rdk_text initial = {0};
         if (o->scope == RDK_OPT_RUNS) continue;
-        size_t n = asked_values(r, o, values);
+        size_t n = asked_values(r, o, false, values);
+        if (n > 1 && !strcmp(o->name, "scale")) n = asked_values(r, o, true, values);
         if (n > 1 && o->scope == RDK_OPT_RECORDS) continue; /* it follows another one */
         rdk_option_text(&usual, o, &initial);
         bool is_usual = n == 1 && initial.data && !strcmp(values[0], initial.data);

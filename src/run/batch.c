@@ -6,25 +6,6 @@
 
 #include "base/parallel.h"
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-size_t rdk_pass_sequences(const rdk_config *c)
-{
-    enum {
-        PASS_ELEMENTS = 128 * 1024, /* of the widest tensor: a half of a 1 MiB cache as floats */
-        PASS_TOKENS = 256,          /* fewer do not repay the packing of a weight */
-    };
-    const rdk_model_config *m = &c->model;
-    size_t width = larger(larger(m->d_model, m->heads * m->d_k), m->vocab);
-    if (m->mlp != RDK_MLP_NONE) width = larger(width, m->d_ff);
-    size_t most = larger(larger(PASS_ELEMENTS / width, PASS_TOKENS) / m->max_len, 1);
-    size_t passes = c->batch / most + (c->batch % most != 0);
-    return c->batch / passes + (c->batch % passes != 0); /* about as many in each */
-}
-
 bool rdk_batch_make(rdk_batch *b, size_t n, size_t len, rdk_status *s)
 {
     size_t tokens;

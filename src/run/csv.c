@@ -2,20 +2,14 @@
  * The run's CSV files: see csv.h for the invariant. */
 #include "csv.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static bool csv_fail(const rdk_csv *c, const char *what, rdk_status *s)
-{
-    return rdk_fail(s, RDK_EIO, "cannot %s %s: %s", what, c->path, strerror(errno));
-}
+#include "append.h"
 
 static bool set_path(rdk_csv *c, const char *directory, const char *name, rdk_status *s)
 {
@@ -27,8 +21,8 @@ static bool set_path(rdk_csv *c, const char *directory, const char *name, rdk_st
 
 static bool open_for_append(rdk_csv *c, rdk_status *s)
 {
-    c->fd = open(c->path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    return c->fd >= 0 || csv_fail(c, "open", s);
+    c->fd = rdk_append_open(c->path, s);
+    return c->fd >= 0;
 }
 
 bool rdk_csv_create(rdk_csv *c, const char *directory, const char *name, const char *header,
@@ -199,34 +193,17 @@ void rdk_csv_empty(rdk_csv *c)
     field(c, "");
 }
 
-/* What is written to a file without a name is lost when it is closed. */
-static bool still_there(const rdk_csv *c, rdk_status *s)
-{
-    struct stat info;
-    return fstat(c->fd, &info) != 0 || info.st_nlink > 0 || !S_ISREG(info.st_mode) ||
-           rdk_fail(s, RDK_EIO, "%s was removed while the run was writing it", c->path);
-}
-
 bool rdk_csv_end(rdk_csv *c, rdk_status *s)
 {
     if (c->fd < 0) return true;
     rdk_text_add(&c->line, "\n");
-    if (!rdk_text_ok(&c->line, s) || !still_there(c, s)) return false;
-    for (size_t done = 0; done < c->line.size;) {
-        ssize_t n = write(c->fd, c->line.data + done, c->line.size - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return csv_fail(c, "write", s);
-        done += (size_t)n;
-    }
+    if (!rdk_text_ok(&c->line, s)) return false;
+    if (!rdk_append(c->fd, c->path, c->line.data, c->line.size, s)) return false;
     c->line.size = 0;
     return true;
 }
 
 bool rdk_csv_sync(rdk_csv *c, rdk_status *s)
 {
-    int result;
-    if (c->fd < 0) return true;
-    do result = fsync(c->fd);
-    while (result != 0 && errno == EINTR);
-    return result == 0 || csv_fail(c, "sync", s);
+    return rdk_append_sync(c->fd, c->path, s);
 }

@@ -5,33 +5,59 @@
 
 #include <math.h>
 
-static bool fail_with_tape(rdk_trainer *r)
+/* Forward alone; on the tape of this worker until its next reset. */
+static rdk_tensor *logits_of(rdk_trainer *r, const rdk_pass_at *at, const rdk_batch *b,
+                             const rdk_model_probe *probe, bool recording)
 {
-    const rdk_status *failed = rdk_tape_status(r->tape);
-    return rdk_fail(r->status, failed->code, "%s", failed->message);
+    rdk_tape *t = at->tape;
+    rdk_tape_reset(t);
+    rdk_tape_recording(t, recording);
+    rdk_tape_training(t, false, (rdk_stream){0}, 0);
+    rdk_tensor *logits = rdk_model_logits(r->model, t, at->n, b->len, b->input + at->first * b->len,
+                                          b->length + at->first, probe);
+    rdk_tape_recording(t, true);
+    if (!logits) rdk_fail_with_tape(at);
+    return logits;
 }
 
 rdk_tensor *rdk_evaluate_logits(rdk_trainer *r, const rdk_batch *b, const rdk_model_probe *probe,
                                 bool recording)
 {
-    rdk_tape_reset(r->tape);
-    rdk_tape_recording(r->tape, recording);
-    rdk_tape_training(r->tape, false, (rdk_stream){0}, 0);
-    rdk_tensor *logits =
-        rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length, probe);
-    rdk_tape_recording(r->tape, true);
-    if (!logits) fail_with_tape(r);
-    return logits;
+    const rdk_pass_at at = {.n = b->n, .tape = r->tapes[0], .status = r->status};
+    return logits_of(r, &at, b, probe, recording);
 }
 
-static bool forward(rdk_trainer *r, bool recording)
+/* The losses of these sequences of r->eval_batch, and their sum over the tokens. */
+static rdk_tensor *losses(rdk_trainer *r, const rdk_pass_at *at, bool recording)
 {
     rdk_batch *b = &r->eval_batch;
-    rdk_tensor *logits = rdk_evaluate_logits(r, b, NULL, recording);
-    if (!logits) return false;
-    rdk_tape_scope(r->tape, "the loss");
+    size_t token = at->first * b->len;
+    rdk_tensor *logits = logits_of(r, at, b, NULL, recording);
+    if (!logits) return NULL;
+    rdk_tape_scope(at->tape, "the loss");
     /* recorded where the logits were: else they need no gradient */
-    return rdk_cross_entropy(r->tape, logits, b->target, 1, b->nll, b->best) || fail_with_tape(r);
+    double tokens = (double)at->n * (double)b->len;
+    rdk_tensor *loss = rdk_cross_entropy(at->tape, logits, b->target + token, tokens,
+                                         b->nll + token, b->best + token);
+    if (!loss) rdk_fail_with_tape(at);
+    return loss;
+}
+
+static bool held_out_pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
+{
+    (void)context;
+    rdk_tensor *loss = losses(r, at, false);
+    if (!loss || isfinite(loss->data[0])) return loss != NULL;
+    double found = (double)loss->data[0];
+    if (losses(r, at, true)) rdk_fail_on_loss(r, at, "the held-out loss", found);
+    return false;
+}
+
+/* A group for every full pass. */
+static size_t groups_of(const rdk_config *c, size_t n)
+{
+    size_t groups = n / rdk_pass_sequences(c);
+    return groups < 1 ? 1 : groups > RDK_MOST_GROUPS ? RDK_MOST_GROUPS : groups;
 }
 
 static bool wants_stop(const rdk_trainer *r)
@@ -49,12 +75,8 @@ rdk_evaluation rdk_evaluate(rdk_trainer *r, rdk_score *pass)
         size_t n = c->eval_size - first < b->n ? c->eval_size - first : b->n;
         if (wants_stop(r)) return RDK_EVAL_STOPPED;
         rdk_batch_eval(b, r->task, c->seed, first, n);
-        if (!forward(r, false)) return RDK_EVAL_FAILED;
+        if (!rdk_passes(r, n, groups_of(c, n), held_out_pass, NULL)) return RDK_EVAL_FAILED;
         rdk_score p = rdk_batch_score(b);
-        if (!isfinite(p.loss)) {
-            if (forward(r, true)) rdk_fail_on_loss(r, "the held-out loss", p.loss);
-            return RDK_EVAL_FAILED;
-        }
         loss += p.loss * (double)p.counted;
         right += p.accuracy * (double)p.counted;
         whole += p.sequence_accuracy * (double)n;

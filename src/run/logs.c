@@ -6,14 +6,20 @@
 #include "trainer.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* A row on its way into its file; or, where names is set, the line of names that the file begins
- * with. Each column is one call that tells both, so a header cannot differ from its rows. */
+/* A row on its way into its file, and into an event for TensorBoard; or, where names is set, the
+ * line of names that the file begins with. Each column is one call that tells all, so a header
+ * cannot differ from its rows, nor an event. */
 typedef struct row {
     rdk_csv *file;
     rdk_text *names;
+    rdk_tensorboard *events; /* or NULL */
+    const char *split;       /* of its tags, "SPLIT/COLUMN"; or NULL: this one of all heads, */
+    size_t layer, head;      /* "COLUMN/layer_0.head_0" */
 } row;
 
 /* True where the name was all that was wanted. */
@@ -23,9 +29,38 @@ static bool named(const row *w, const char *name)
     return w->names != NULL;
 }
 
-static void whole(const row *w, const char *name, uint64_t x)
+/* Of the columns of attention.csv, those that TensorBoard gets: a chart for each and each head. */
+static bool is_shown(const char *name)
+{
+    static const char *const shown[] = {"score_std", "score_absmax", "entropy",  "entropy_norm",
+                                        "p_max",     "sat99",        "ds_median"};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (!strcmp(shown[i], name)) return true;
+    return false;
+}
+
+static void show(const row *w, const char *name, double x)
+{
+    char head[64];
+    if (!w->events) return;
+    snprintf(head, sizeof head, "layer_%zu.head_%zu", w->layer, w->head);
+    if (w->split)
+        rdk_tensorboard_scalar(w->events, w->split, name, x);
+    else if (is_shown(name))
+        rdk_tensorboard_scalar(w->events, name, head, x);
+}
+
+/* What says which row it is. */
+static void index_of(const row *w, const char *name, uint64_t x)
 {
     if (!named(w, name)) rdk_csv_uint(w->file, x);
+}
+
+static void whole(const row *w, const char *name, uint64_t x)
+{
+    if (named(w, name)) return;
+    rdk_csv_uint(w->file, x);
+    show(w, name, (double)x);
 }
 
 static void word(const row *w, const char *name, const char *x)
@@ -35,7 +70,9 @@ static void word(const row *w, const char *name, const char *x)
 
 static void real(const row *w, const char *name, double x)
 {
-    if (!named(w, name)) rdk_csv_real(w->file, x);
+    if (named(w, name)) return;
+    rdk_csv_real(w->file, x);
+    show(w, name, x);
 }
 
 /* Empty where there is no such figure. */
@@ -51,10 +88,12 @@ static void real_if(const row *w, const char *name, bool there, double x)
 static void exact_if(const row *w, const char *name, bool there, double x)
 {
     if (named(w, name)) return;
-    if (there)
-        rdk_csv_exact(w->file, x);
-    else
+    if (!there) {
         rdk_csv_empty(w->file);
+        return;
+    }
+    rdk_csv_exact(w->file, x);
+    show(w, name, x);
 }
 
 /* ---- the four files: a new column goes to the end -------------------------------------------- */
@@ -64,7 +103,7 @@ static void metrics_row(const row *w, const rdk_trainer *r, bool train,
                         const rdk_step_report *report)
 {
     const rdk_score *pass = &report->pass;
-    whole(w, "step", r->step);
+    index_of(w, "step", r->step);
     word(w, "split", train ? "train" : "eval");
     real(w, "loss", pass->loss);
     real(w, "accuracy", pass->accuracy);
@@ -75,16 +114,32 @@ static void metrics_row(const row *w, const rdk_trainer *r, bool train,
     whole(w, "tokens", pass->counted);
     real(w, "sequence_accuracy", pass->sequence_accuracy);
     whole(w, "tokens_seen", r->tokens_seen);
+    if (r->score_max) /* runs with --qk-clip */
+        real_if(w, "heads_clipped", train,
+                (double)rdk_qk_clip_count(r->model, r->score_max, r->config.qk_clip));
+}
+
+/* Columns of runs that have something to say in them; the names are written without figures. */
+static void policy_columns(const row *w, const rdk_trainer *r, size_t layer, size_t head,
+                           const rdk_head_figures *f)
+{
+    const rdk_model_config *c = &r->config.model;
+    const bool watched = r->watch != NULL; /* else there are no rows, only names */
+    if (c->softcap > 0) real(w, "score_absmax_uncapped", f->score_absmax_uncapped);
+    if (c->temperature || c->length == RDK_LENGTH_SSMAX)
+        real(w, "score_gain", watched ? rdk_watch_gain(r->watch, layer, head) : 0);
+    if (c->sink == RDK_SINK_LEARNED)
+        real(w, "sink", watched ? rdk_watch_sink(r->watch, layer, head) : 0);
 }
 
 /* updated: the update of this step moved the scores by `change`. */
 static void attention_row(const row *w, const rdk_trainer *r, uint64_t step, size_t layer,
                           size_t head, const rdk_head_figures *f, bool updated, double change)
 {
-    whole(w, "step", step);
-    whole(w, "layer", layer);
-    whole(w, "head", head);
-    real(w, "scale", rdk_model_score_scale(r->model));
+    index_of(w, "step", step);
+    index_of(w, "layer", layer);
+    index_of(w, "head", head);
+    real(w, "scale", rdk_model_layer_scale(r->model, layer));
     real(w, "score_std", f->score_std);
     real(w, "score_absmax", f->score_absmax);
     real(w, "entropy", f->entropy);
@@ -99,8 +154,8 @@ static void attention_row(const row *w, const rdk_trainer *r, uint64_t step, siz
     real(w, "ds_top5_share", f->ds_top5_share);
     real(w, "q_rms", f->q_rms);
     real(w, "k_rms", f->k_rms);
-    real(w, "score_std_theory", r->theory.score_std);
-    real(w, "entropy_norm_theory", r->theory.entropy_norm);
+    real(w, "score_std_theory", r->theory[layer].score_std);
+    real(w, "entropy_norm_theory", r->theory[layer].entropy_norm);
     real(w, "score_max", f->score_max);
     real(w, "score_mean", f->score_mean);
     real(w, "score_peak", f->score_peak);
@@ -113,6 +168,7 @@ static void attention_row(const row *w, const rdk_trainer *r, uint64_t step, siz
     real(w, "q_k_cosine", f->q_k_cosine);
     real(w, "q_k_cosine_rms", f->q_k_cosine_rms);
     real_if(w, "score_change", updated, change);
+    policy_columns(w, r, layer, head, f);
 }
 
 /* The norm of the gradient of the layer's weight of this role, before clipping. */
@@ -132,14 +188,15 @@ static void gradient_row(const row *w, const rdk_trainer *r, uint64_t step, size
     const rdk_param *p = rdk_model_param(r->model, param);
     bool scores = p->role == RDK_ROLE_WQ || p->role == RDK_ROLE_WK;
     bool compared = scores || p->role == RDK_ROLE_WO;
-    double weight = r->weight_norm[param], c = fabs(rdk_model_score_scale(r->model));
+    double weight = r->weight_norm[param];
+    double c = scores ? fabs(rdk_model_layer_scale(r->model, (size_t)p->layer)) : 1;
     double value = compared ? norm_of_role(r, RDK_ROLE_WV, p->layer) : 0;
-    whole(w, "step", step);
+    index_of(w, "step", step);
     word(w, "tensor", p->name);
     real(w, "grad_norm", r->grad_norm[param]);
     real(w, "weight_norm", weight);
-    /* a tensor that starts at zero (a bias) has no ratio yet */
-    bool ratio = updated && weight > 0;
+    /* a tensor that starts at zero (a bias) has no ratio yet; u and v have no update */
+    bool ratio = updated && weight > 0 && p->role != RDK_ROLE_POWER;
     real_if(w, "update_ratio", ratio, ratio ? r->update_norm[param] / weight : 0);
     real_if(w, "grad_norm_over_scale", scores, r->grad_norm[param] / c);
     real_if(w, "grad_ratio_to_value", value > 0, value > 0 ? r->grad_norm[param] / value : 0);
@@ -149,7 +206,7 @@ static void timing_row(const row *w, const rdk_trainer *r)
 {
     double seconds = rdk_seconds() - r->started;
     double tokens = (double)(r->tokens_seen - r->started_tokens);
-    whole(w, "step", r->step);
+    index_of(w, "step", r->step);
     real(w, "seconds", seconds);
     real(w, "tokens_per_second", seconds > 0 ? tokens / seconds : 0);
     whole(w, "peak_memory", rdk_peak_memory());
@@ -219,12 +276,12 @@ static bool open_all(rdk_trainer *r, opening how)
 
 bool rdk_logs_check(rdk_trainer *r)
 {
-    return open_all(r, CHECK);
+    return open_all(r, CHECK) && rdk_tensorboard_check(r);
 }
 
 bool rdk_logs_open(rdk_trainer *r, bool resuming)
 {
-    return open_all(r, resuming ? CONTINUE : CREATE);
+    return open_all(r, resuming ? CONTINUE : CREATE) && rdk_tensorboard_open(r, resuming);
 }
 
 void rdk_logs_close(rdk_trainer *r)
@@ -234,40 +291,49 @@ void rdk_logs_close(rdk_trainer *r)
     rdk_csv_close(&r->gradients);
     rdk_csv_close(&r->timing);
     rdk_csv_close(&r->maps);
+    rdk_tensorboard_close(&r->tensorboard);
 }
 
 bool rdk_logs_sync(rdk_trainer *r)
 {
     return rdk_csv_sync(&r->metrics, r->status) && rdk_csv_sync(&r->attention, r->status) &&
            rdk_csv_sync(&r->gradients, r->status) && rdk_csv_sync(&r->timing, r->status) &&
-           rdk_csv_sync(&r->maps, r->status);
+           rdk_csv_sync(&r->maps, r->status) && rdk_tensorboard_sync(&r->tensorboard, r->status);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+static bool write_metrics_row(rdk_trainer *r, bool train, const rdk_step_report *report)
+{
+    row w = {.file = &r->metrics, .events = &r->tensorboard, .split = train ? "train" : "eval"};
+    metrics_row(&w, r, train, report);
+    return rdk_csv_end(&r->metrics, r->status) &&
+           rdk_tensorboard_event(&r->tensorboard, r->step, r->status);
+}
+
 bool rdk_logs_train_row(rdk_trainer *r, const rdk_step_report *report)
 {
-    metrics_row(&(row){.file = &r->metrics}, r, true, report);
-    return rdk_csv_end(&r->metrics, r->status);
+    return write_metrics_row(r, true, report);
 }
 
 bool rdk_logs_eval_row(rdk_trainer *r, const rdk_score *pass)
 {
-    metrics_row(&(row){.file = &r->metrics}, r, false, &(rdk_step_report){.pass = *pass});
-    return rdk_csv_end(&r->metrics, r->status);
+    return write_metrics_row(r, false, &(rdk_step_report){.pass = *pass});
 }
 
 bool rdk_logs_attention_rows(rdk_trainer *r, uint64_t step, bool updated)
 {
     for (size_t layer = 0; layer < r->config.model.layers; layer++) {
         for (size_t head = 0; head < r->config.model.heads; head++) {
-            attention_row(&(row){.file = &r->attention}, r, step, layer, head,
-                          rdk_measure_head(r->measure, layer, head), updated,
-                          updated ? rdk_watch_change(r->watch, layer, head) : 0);
+            row w = {
+                .file = &r->attention, .events = &r->tensorboard, .layer = layer, .head = head};
+            attention_row(&w, r, step, layer, head, rdk_measure_head(r->measure, layer, head),
+                          updated, updated ? rdk_watch_change(r->watch, layer, head) : 0);
             if (!rdk_csv_end(&r->attention, r->status)) return false;
+            rdk_tensorboard_rows(&r->tensorboard, r->measure, layer, head);
         }
     }
-    return true;
+    return rdk_tensorboard_event(&r->tensorboard, step, r->status);
 }
 
 void rdk_logs_keep_norms(rdk_trainer *r)

@@ -37,7 +37,7 @@ bool rdk_maps_rows(rdk_trainer *r, uint64_t step)
     double *p = rdk_alloc(r->batch.len, sizeof *p, r->status);
     bool ok = p != NULL;
     for (size_t at = 0; ok && at < c->layers * c->heads; at++) {
-        rdk_head_view v = rdk_watch_head(r->watch, at / c->heads, at % c->heads);
+        rdk_head_view v = rdk_watch_head(r, at / c->heads, at % c->heads);
         for (size_t query = 0; ok && query < v.len && query < MAPPED; query++)
             ok = write_row(r, step, &v, at / c->heads, query, p);
     }

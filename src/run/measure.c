@@ -12,12 +12,12 @@
 struct rdk_measure {
     size_t layers, heads, all, len, d_k; /* all: sequences of an update */
     rdk_attention_row *rows;             /* [layers, all, heads, len], filled in the passes */
-    rdk_tensor **q, **k;                 /* [layers], of the pass at hand */
-    double *q_squares, *k_squares;       /* [layers, heads], of the update so far */
+    rdk_model_probe *probe;              /* [workers], each of the pass at hand */
+    rdk_tensor **q, **k;                 /* [workers, layers], likewise */
+    double *q_squares, *k_squares;       /* [layers, heads, all] */
     int32_t *length;                     /* [all] */
     double *scratch;                     /* [threads, all * len] */
     rdk_head_figures *figures;           /* [layers, heads] of the last measured update */
-    rdk_model_probe probe;
 };
 
 rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s)
@@ -32,10 +32,11 @@ rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s)
                        .d_k = c->d_k};
     size_t all = m->all, heads = m->layers * m->heads;
     m->rows = rdk_alloc(heads * all, m->len * sizeof *m->rows, s);
-    m->q = rdk_alloc(m->layers, sizeof *m->q, s);
-    m->k = rdk_alloc(m->layers, sizeof *m->k, s);
-    m->q_squares = rdk_alloc(heads, sizeof *m->q_squares, s);
-    m->k_squares = rdk_alloc(heads, sizeof *m->k_squares, s);
+    m->probe = rdk_alloc(r->workers, sizeof *m->probe, s);
+    m->q = rdk_alloc(r->workers * m->layers, sizeof(rdk_tensor *), s);
+    m->k = rdk_alloc(r->workers * m->layers, sizeof(rdk_tensor *), s);
+    m->q_squares = rdk_alloc(heads * all, sizeof *m->q_squares, s);
+    m->k_squares = rdk_alloc(heads * all, sizeof *m->k_squares, s);
     m->scratch = rdk_alloc((size_t)rdk_threads() * all, m->len * sizeof *m->scratch, s);
     m->figures = rdk_alloc(heads, sizeof *m->figures, s);
     m->length = r->batch.length;
@@ -48,6 +49,7 @@ void rdk_measure_free(rdk_measure *m)
 {
     if (!m) return;
     rdk_free(m->rows);
+    rdk_free(m->probe);
     rdk_free(m->q);
     rdk_free(m->k);
     rdk_free(m->q_squares);
@@ -57,32 +59,41 @@ void rdk_measure_free(rdk_measure *m)
     rdk_free(m);
 }
 
-const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t first)
+const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t worker, size_t first)
 {
     size_t rows = m->heads * m->len; /* of a sequence */
-    m->probe = (rdk_model_probe){
-        .rows = m->rows + first * rows, .rows_of_layer = m->all * rows, .q = m->q, .k = m->k};
-    return &m->probe;
+    m->probe[worker] = (rdk_model_probe){.rows = m->rows + first * rows,
+                                         .rows_of_layer = m->all * rows,
+                                         .q = m->q + worker * m->layers,
+                                         .k = m->k + worker * m->layers};
+    return &m->probe[worker];
 }
 
-/* Adds the squares of one head, sequence by sequence: the same sums however they are portioned. */
-static void add_squares(const rdk_measure *m, size_t first, size_t n, size_t head,
-                        const rdk_real *x, double *sum)
+/* The squares of one head, for each sequence: so their sum does not follow the passes. */
+static void take_squares(const rdk_measure *m, size_t first, size_t n, size_t head,
+                         const rdk_real *x, double *squares)
 {
     for (size_t b = 0; b < n; b++)
-        *sum += rdk_head_squares(x + b * m->len * m->heads * m->d_k, (size_t)m->length[first + b],
-                                 m->heads, head, m->d_k);
+        squares[first + b] = rdk_head_squares(x + b * m->len * m->heads * m->d_k,
+                                              (size_t)m->length[first + b], m->heads, head, m->d_k);
 }
 
-void rdk_measure_take(rdk_measure *m, size_t first, size_t n)
+void rdk_measure_take(rdk_measure *m, size_t worker, size_t first, size_t n)
 {
+    const rdk_model_probe *p = &m->probe[worker];
     RDK_PARALLEL_FOR
     for (size_t at = 0; at < m->layers * m->heads; at++) {
         size_t layer = at / m->heads, head = at % m->heads;
-        if (first == 0) m->q_squares[at] = m->k_squares[at] = 0;
-        add_squares(m, first, n, head, m->q[layer]->data, &m->q_squares[at]);
-        add_squares(m, first, n, head, m->k[layer]->data, &m->k_squares[at]);
+        take_squares(m, first, n, head, p->q[layer]->data, m->q_squares + at * m->all);
+        take_squares(m, first, n, head, p->k[layer]->data, m->k_squares + at * m->all);
     }
+}
+
+static double sum(size_t n, const double *x)
+{
+    double total = 0;
+    for (size_t i = 0; i < n; i++) total += x[i];
+    return total;
 }
 
 void rdk_measure_finish(rdk_measure *m)
@@ -96,10 +107,21 @@ void rdk_measure_finish(rdk_measure *m)
         rdk_head_figures f =
             rdk_head_measure(m->rows + at / m->heads * rows, all, m->heads, m->len, at % m->heads,
                              NULL, NULL, m->d_k, m->length, scratch);
-        f.q_rms = sqrt(m->q_squares[at] / entries);
-        f.k_rms = sqrt(m->k_squares[at] / entries);
+        f.q_rms = sqrt(sum(all, m->q_squares + at * all) / entries);
+        f.k_rms = sqrt(sum(all, m->k_squares + at * all) / entries);
         m->figures[at] = f;
     }
+}
+
+size_t rdk_measure_rows(const rdk_measure *m)
+{
+    return m->all * m->len;
+}
+
+const rdk_attention_row *rdk_measure_row(const rdk_measure *m, size_t layer, size_t head, size_t i)
+{
+    size_t sequence = layer * m->all + i / m->len;
+    return m->rows + (sequence * m->heads + head) * m->len + i % m->len;
 }
 
 const rdk_head_figures *rdk_measure_head(const rdk_measure *m, size_t layer, size_t head)

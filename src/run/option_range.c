@@ -97,8 +97,11 @@ char *rdk_option_range(const rdk_option *o, char buf[RDK_RANGE_TEXT])
         }
         break;
     case RDK_OPT_TEXT:
-        snprintf(buf, RDK_RANGE_TEXT, "a path of at most %zu bytes without control characters",
-                 o->size - 1);
+        if (o->form)
+            append(buf, o->form);
+        else
+            snprintf(buf, RDK_RANGE_TEXT, "a path of at most %zu bytes without control characters",
+                     o->size - 1);
         break;
     }
     if (o->auto_rule) {

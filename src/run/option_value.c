@@ -286,7 +286,7 @@ void rdk_option_text(const void *fields, const rdk_option *o, rdk_text *out)
         break;
     case RDK_OPT_NAME:
     case RDK_OPT_TEXT:
-        rdk_text_add(out, "%s", field);
+        rdk_text_add(out, "%s", o->auto_rule && !*field ? RDK_AUTO : field);
         break;
     case RDK_OPT_LIST:
         list_text(fields, o, out);

@@ -23,6 +23,9 @@ static const char training[] = "training";
 static const char running[] = "running";
 
 /* In the order of their enums. */
+static const char *const attention_names[] = {"dot", "additive", NULL};
+static const char *const length_names[] = {"off", "ssmax", "log", NULL};
+static const char *const sink_names[] = {"off", "one", "learned", NULL};
 static const char *const arch_names[] = {"decoder", "encoder", NULL};
 static const char *const qk_norm_names[] = {"off", "l2", "layer", "rms", NULL};
 static const char *const norm_place_names[] = {"pre", "post", NULL};
@@ -46,6 +49,21 @@ static bool has_qk_norm(const rdk_config *c)
     const rdk_scaling *policy = rdk_scaling_find(c->model.scale);
     if (c->model.qk_norm != RDK_QK_AUTO) return c->model.qk_norm != RDK_QK_OFF;
     return policy && policy->qk_norm != RDK_QK_OFF;
+}
+
+static bool is_ssmax(const rdk_config *c)
+{
+    return c->model.length == RDK_LENGTH_SSMAX;
+}
+
+static bool is_log_length(const rdk_config *c)
+{
+    return c->model.length == RDK_LENGTH_LOG;
+}
+
+static bool has_qk_clip(const rdk_config *c)
+{
+    return c->qk_clip > 0;
 }
 
 static bool has_mlp(const rdk_config *c)
@@ -79,6 +97,9 @@ static bool has_out(const rdk_config *c)
 }
 
 static const rdk_need qk_norm_needed = {has_qk_norm, "--qk-norm l2, layer or rms"};
+static const rdk_need ssmax_needed = {is_ssmax, "--length-scale ssmax"};
+static const rdk_need log_needed = {is_log_length, "--length-scale log"};
+static const rdk_need qk_clip_needed = {has_qk_clip, "--qk-clip TAU"};
 static const rdk_need mlp_needed = {has_mlp, "an --mlp other than none"};
 static const rdk_need text_needed = {is_text, "--task text"};
 static const rdk_need adamw_needed = {is_adamw, "--optimizer adamw"};
@@ -87,9 +108,12 @@ static const rdk_need end_needed = {lr_ends, "--schedule linear or cosine"};
 static const rdk_need out_needed = {has_out, "--out DIR"};
 
 static const rdk_option options[] = {
-    {"scale", attention, RDK_OPT_NAME, RDK_OPT_DEFINES, FIELD(model.scale), "sqrt", 1e-6, 1e6,
-     .name_count = rdk_scaling_count, .name_at = scaling_name, .value_name = "NAME|C",
-     .help = "what multiplies q.k: a policy, see below, or the factor itself"},
+    {"attention", attention, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.attention), "dot",
+     .choices = attention_names, .value_name = "KIND",
+     .help = "what the score is: c q.k, or c w.tanh(q + k)"},
+    {"scale", attention, RDK_OPT_NAME, RDK_OPT_DEFINES, FIELD(model.scale), "auto", 1e-6, 1e6,
+     .auto_rule = "sqrt; additive: none", .name_count = rdk_scaling_count, .name_at = scaling_name,
+     .value_name = "NAME|C", .help = "factor on the score: a policy, or a number"},
     {"qk-norm", attention, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.qk_norm), "auto",
      .choices = qk_norm_names, .auto_rule = "by --scale", .value_name = "KIND",
      .help = "normalise q and k of each head"},
@@ -98,6 +122,25 @@ static const rdk_option options[] = {
      .need = &qk_norm_needed},
     {"qk-gain-learned", attention, RDK_OPT_BOOL, RDK_OPT_DEFINES, FIELD(model.qk_gain_learned),
      "on", .help = "train that gain", .need = &qk_norm_needed},
+    {"scale-layers", attention, RDK_OPT_TEXT, RDK_OPT_DEFINES, FIELD(model.scale_layers), "",
+     .value_name = "LIST", .form = "a list LAYER:SCALE/LAYER:SCALE, as in 0:none/3:0.5",
+     .help = "layers of another scale: 0:none/3:0.5"},
+    {"head-temperature", attention, RDK_OPT_BOOL, RDK_OPT_DEFINES, FIELD(model.temperature), "off",
+     .help = "learn a factor on the scores of each head, from 1"},
+    {"length-scale", attention, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.length), "off",
+     .choices = length_names, .value_name = "KIND",
+     .help = "scores times s ln n, or ln n / ln base, for n keys"},
+    {"length-gain", attention, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(model.length_gain), "auto",
+     1e-6, 1e6, .auto_rule = "mean of s ln n is 1", .value_name = "S",
+     .help = "s of ssmax at the start", .need = &ssmax_needed},
+    {"length-base", attention, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(model.length_base), "auto",
+     1.01, 1e9, .auto_rule = "tokens of a sequence", .value_name = "N",
+     .help = "base of that logarithm", .need = &log_needed},
+    {"softcap", attention, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(model.softcap), "0", 0, 1e6,
+     .value_name = "X", .help = "scores become X tanh(s / X); 0: no cap"},
+    {"sink", attention, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.sink), "off",
+     .choices = sink_names, .value_name = "KIND",
+     .help = "one more outcome of the softmax, of value 0"},
     {"heads", attention, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(model.heads), "auto", 1, 1024,
      .auto_rule = "2", .value_name = "N", .help = "attention heads"},
     {"d-k", attention, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(model.d_k), "auto", 1, MOST_WIDTH,
@@ -127,6 +170,8 @@ static const rdk_option options[] = {
      .help = "token embedding and output head share one matrix"},
     {"dropout", model, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(model.dropout), "0", 0, 0.99,
      .value_name = "P", .help = "share of activations dropped in training"},
+    {"sigma-reparam", model, RDK_OPT_BOOL, RDK_OPT_DEFINES, FIELD(model.sigma_reparam), "off",
+     .help = "linear layers multiply by gamma/sigma(W) W, gamma learned"},
     {"init", model, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(model.init), "unit",
      .choices = init_names, .value_name = "KIND", .help = "initial weights; unit: N(0, 1/fan_in)"},
     {"task", task, RDK_OPT_NAME, RDK_OPT_DEFINES, FIELD(task.name), "recall",
@@ -173,6 +218,10 @@ static const rdk_option options[] = {
      100, .value_name = "X", .help = "pull of matrices towards 0"},
     {"clip", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(optim.clip), "1", 0, 1e30,
      .value_name = "X", .help = "largest gradient norm; 0: no limit"},
+    {"qk-clip", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(qk_clip), "0", 0, 1e30,
+     .value_name = "TAU", .help = "largest score that leaves W_Q, W_K as they are; 0: any"},
+    {"qk-clip-alpha", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(qk_clip_alpha), "0.5", 0, 1,
+     .value_name = "A", .help = "share of W_Q in that, as an exponent", .need = &qk_clip_needed},
     {"seed", training, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(seed), "1", 0, 18446744073709551615.0,
      .value_name = "N", .help = "decides all random numbers"},
     {"out", running, RDK_OPT_TEXT, RDK_OPT_RUNS, FIELD(out), "", .value_name = "DIR",
@@ -195,6 +244,8 @@ static const rdk_option options[] = {
      .auto_rule = "1024; text: all", .value_name = "N", .help = "sequences of an evaluation"},
     {"save-every", running, RDK_OPT_UINT, RDK_OPT_RECORDS, FIELD(save_every), "0", 0, 1e12,
      .value_name = "N", .help = "updates between checkpoints; 0: at the end only"},
+    {"tensorboard", running, RDK_OPT_BOOL, RDK_OPT_RECORDS, FIELD(tensorboard), "off",
+     .help = "write events for TensorBoard beside the logs"},
     {"force", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(force), "off",
      .help = "replace the run that stands in --out", .need = &out_needed},
     {"quiet", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(quiet), "off",

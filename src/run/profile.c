@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * --profile: where the time of a call went, by op of the tape. Evaluations and watched sequences
- * are among the forward passes; what is no op (data, the optimizer, logs) is the rest.
+ * are among the forward passes; what is no op (data, the optimizer, logs) is the rest. Groups are
+ * not run side by side then (passes.c), so that one clock counts for all.
  * Read next: src/autograd/profile.c. */
 #include "trainer.h"
 
@@ -33,7 +34,7 @@ void rdk_profile_table(const rdk_trainer *r)
     double forward = 0, backward = 0;
     FILE *out = r->io->err;
     if (!r->config.profile || !out || !(steps > 0)) return;
-    for (; n < MOST_OPS && (t = rdk_tape_profile_at(r->tape, n)); n++) {
+    for (; n < MOST_OPS && (t = rdk_tape_profile_at(r->tapes[0], n)); n++) {
         times[n] = *t;
         forward += t->forward;
         backward += t->backward;

@@ -7,6 +7,7 @@
  * resolved configuration changes nothing and config.ini, read back, is the same run.
  * Read next: setup.c, what is made from it. */
 #include <math.h>
+#include <string.h>
 
 #include "trainer.h"
 
@@ -41,6 +42,17 @@ static bool resolve_sizes(rdk_model_config *m, const rdk_task *task, rdk_status 
     if (!m->heads) m->heads = USUAL_HEADS;
     if (!m->d_ff) m->d_ff = FF_PER_D_MODEL * m->d_model;
     return resolve_d_k(m, usual, s);
+}
+
+/* Additive scores have no variance of q.k to answer to. */
+static const char *usual_scale(const rdk_model_config *m)
+{
+    return m->attention == RDK_ADDITIVE ? "none" : "sqrt";
+}
+
+static void resolve_scale(rdk_model_config *m)
+{
+    if (!m->scale[0]) strcpy(m->scale, usual_scale(m));
 }
 
 static rdk_qk_norm usual_qk_norm(const rdk_model_config *m)
@@ -88,6 +100,42 @@ static void resolve_task(rdk_config *c, const rdk_task *task)
     if (c->eval_every == RDK_BY_RULE) c->eval_every = usual_eval_every(c);
 }
 
+/* The first layer that has QK-norm, or the number of layers. */
+static size_t first_with_qk_norm(const rdk_model_config *m)
+{
+    size_t i = 0;
+    while (i < m->layers && rdk_config_of_layer(m, i).qk_norm == RDK_QK_OFF) i++;
+    return i;
+}
+
+/* Clipping the weights must move the scores. */
+static bool check_qk_clip(const rdk_config *c, rdk_status *s)
+{
+    size_t layer = first_with_qk_norm(&c->model);
+    if (c->qk_clip == 0) return true;
+    if (c->model.attention == RDK_ADDITIVE)
+        return rdk_fail(
+            s, RDK_EVALUE,
+            "--qk-clip makes W_Q and W_K smaller, which bounds their products: scores of "
+            "--attention additive are none (drop --qk-clip)");
+    if (layer < c->model.layers)
+        return rdk_fail(
+            s, RDK_EVALUE,
+            "--qk-clip does not change the scores of layer %zu, whose QK-norm takes the "
+            "size of W_Q and W_K out again (drop --qk-clip, or choose --qk-norm off; "
+            "under QK-norm --qk-gain bounds them)",
+            layer);
+    if (c->model.sigma_reparam)
+        return rdk_fail(s, RDK_EVALUE,
+                        "--qk-clip beside --sigma-reparam: that takes the size of W_Q and W_K out "
+                        "again, and a clipped head would change the others (drop one of the two)");
+    if (c->model.softcap > 0)
+        return rdk_fail(s, RDK_EVALUE,
+                        "--qk-clip beside --softcap would compare capped scores with its limit "
+                        "(drop one of the two)");
+    return true;
+}
+
 static bool check_training(rdk_config *c, rdk_status *s)
 {
     char lr[RDK_NUMBER_TEXT], min_lr[RDK_NUMBER_TEXT];
@@ -122,6 +170,7 @@ void rdk_config_unresolve(rdk_config *c)
     unresolve_task(c);
     if (m->qk_gain == usual_qk_gain(m)) m->qk_gain = 0;
     if (m->qk_norm == usual_qk_norm(m)) m->qk_norm = RDK_QK_AUTO;
+    if (!strcmp(m->scale, usual_scale(m))) memset(m->scale, 0, sizeof m->scale);
     if (!m->d_model) return;
     if (m->d_ff == FF_PER_D_MODEL * m->d_model) m->d_ff = 0;
     if (m->heads && m->d_k * m->heads == m->d_model) m->d_k = 0;
@@ -129,7 +178,7 @@ void rdk_config_unresolve(rdk_config *c)
 
 /* ---- the size of the run --------------------------------------------------------------------- */
 
-static double parameter_count(const rdk_model_config *m)
+double rdk_matrix_elements(const rdk_model_config *m)
 {
     double d = (double)m->d_model, inner = (double)m->heads * (double)m->d_k;
     double in_mlp = m->mlp == RDK_MLP_NONE ? 0 : m->mlp == RDK_MLP_SWIGLU ? 3 : 2;
@@ -149,7 +198,8 @@ static double activation_count(const rdk_model_config *m)
 /* A lower bound of the bytes that the run needs; in double, which cannot overflow. */
 static double least_memory(const rdk_config *c)
 {
-    double copies = c->optim.kind == RDK_ADAMW ? 4 : 3; /* values, gradients, moments */
+    double copies = c->optim.kind == RDK_ADAMW ? 3 : 2; /* values, moments; gradients: */
+    copies += (double)rdk_group_count(c);
     double tokens = (double)c->batch * (double)c->model.max_len;
     double batch_arrays = tokens * (double)c->accum * (3 * sizeof(int32_t) + sizeof(rdk_real));
     double attention_rows = tokens * (double)c->accum * (double)c->model.layers *
@@ -157,7 +207,7 @@ static double least_memory(const rdk_config *c)
     double at_once = (double)rdk_pass_sequences(c) * (double)c->model.max_len;
     return batch_arrays + attention_rows +
            sizeof(rdk_real) *
-               (copies * parameter_count(&c->model) + at_once * activation_count(&c->model));
+               (copies * rdk_matrix_elements(&c->model) + at_once * activation_count(&c->model));
 }
 
 static bool check_size(const rdk_config *c, rdk_status *s)
@@ -181,6 +231,7 @@ bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s)
 {
     resolve_task(c, task);
     if (!resolve_sizes(&c->model, task, s)) return false;
+    resolve_scale(&c->model);
     resolve_qk_norm(&c->model);
-    return check_training(c, s) && check_size(c, s);
+    return check_training(c, s) && check_qk_clip(c, s) && check_size(c, s);
 }

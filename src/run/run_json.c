@@ -92,6 +92,7 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     char path[RDK_PATH_TEXT + 64];
     rdk_text t = {0}, intervals = {0};
     if (!rdk_rundir_is_ours(&r->directory, s)) return false;
+    const rdk_theory theory = rdk_trainer_theory(r);
     recorded(&intervals, &r->config);
     rdk_text_add(&t, "{\n");
     string_field(&t, "program", "rootdk");
@@ -107,8 +108,8 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     task_fields(&t, r->task);
     integer_field(&t, "parameters", rdk_trainable_count(r->model));
     number_field(&t, "score_scale", rdk_model_score_scale(r->model));
-    number_field(&t, "score_std_theory", r->theory.score_std);
-    number_field(&t, "entropy_norm_theory", r->theory.entropy_norm);
+    number_field(&t, "score_std_theory", theory.score_std);
+    number_field(&t, "entropy_norm_theory", theory.entropy_norm);
     if (finals) final_fields(&t, r, finals);
     if (r->status->code != RDK_OK) string_field(&t, "error", r->status->message);
     if (r->saved) integer_field(&t, "saved_step", r->saved_step);

@@ -13,19 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tensorboard.h"
+
 enum { MOST_SUFFIXES = 10000 };
 
-static const char *const RUN_FILES[] = {"config.ini",
-                                        "run.json",
-                                        "metrics.csv",
-                                        "attention.csv",
-                                        "gradients.csv",
-                                        "timing.csv",
-                                        "maps.csv",
-                                        "example.csv",
-                                        "last.safetensors",
-                                        "best.safetensors",
-                                        "best-before-end.safetensors"};
+static const char *const RUN_FILES[] = {
+    "config.ini",    "run.json",         "metrics.csv",      "attention.csv",
+    "gradients.csv", "timing.csv",       "maps.csv",         RDK_EVENTS_FILE,
+    "example.csv",   "last.safetensors", "best.safetensors", "best-before-end.safetensors"};
 
 char *rdk_rundir_file(const rdk_rundir *d, const char *name, char buf[RDK_PATH_TEXT + 64])
 {
@@ -120,8 +115,9 @@ bool rdk_rundir_create(rdk_rundir *d, const rdk_config *c, rdk_status *s)
     char name[RDK_PATH_TEXT - 16];
     *d = (rdk_rundir){.lock = -1};
     if (c->out[0]) return create_named(d, c, s);
-    snprintf(name, sizeof name, "runs/%s-%s-dk%zu-seed%" PRIu64, c->task.name, c->model.scale,
-             c->model.d_k, c->seed);
+    snprintf(name, sizeof name, "runs/%s-%s%s-dk%zu-seed%" PRIu64, c->task.name,
+             c->model.attention == RDK_ADDITIVE ? "additive-" : "", c->model.scale, c->model.d_k,
+             c->seed);
     if (!rdk_directory_make("runs", s)) return false;
     snprintf(d->path, sizeof d->path, "%s", name);
     for (int n = 2; mkdir(d->path, 0777) != 0; n++) {

@@ -5,6 +5,8 @@
 #include "trainer.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,13 +69,36 @@ void rdk_screen_complete(const rdk_trainer *r)
     fflush(r->io->out);
 }
 
+/* A prediction, or a dash where no formula has one. */
+static void predicted(const rdk_trainer *r, double theory)
+{
+    if (isfinite(theory))
+        fprintf(r->io->out, " %9.3f", theory);
+    else
+        fprintf(r->io->out, " %9s", "-");
+}
+
 static void compare(const rdk_trainer *r, const char *what, double theory,
                     double (*value)(const rdk_head_figures *))
 {
-    fprintf(r->io->out, "  %-16s %9.3f ", what, theory);
+    fprintf(r->io->out, "  %-16s", what);
+    predicted(r, theory);
+    fputc(' ', r->io->out);
     for (int l = 0; l < (int)r->config.model.layers; l++) {
         rdk_head_figures f = rdk_measure_mean(r->measure, l);
         fprintf(r->io->out, " %9.3f", value(&f));
+    }
+    fputc('\n', r->io->out);
+}
+
+/* Where layers differ: what is predicted of each, above what is measured of it. */
+static void predicted_by_layer(const rdk_trainer *r, size_t offset)
+{
+    fprintf(r->io->out, "  %-16s %9s ", "  predicted", "");
+    for (size_t l = 0; l < r->config.model.layers; l++) {
+        double x;
+        memcpy(&x, (const char *)&r->theory[l] + offset, sizeof x);
+        predicted(r, x);
     }
     fputc('\n', r->io->out);
 }
@@ -92,10 +117,14 @@ void rdk_screen_start(const rdk_trainer *r, bool measured)
 {
     if (!r->io->out || r->config.quiet) return;
     if (measured) {
+        const rdk_theory theory = rdk_trainer_theory(r);
+        bool by_layer = r->config.model.scale_layers[0] != '\0';
         fprintf(r->io->out, "\n%-18s %9s   measured: layer 0, 1, ...\n", "at initialisation",
                 "predicted");
-        compare(r, "score std", r->theory.score_std, score_std);
-        compare(r, "entropy / ln n", r->theory.entropy_norm, entropy_norm);
+        compare(r, "score std", theory.score_std, score_std);
+        if (by_layer) predicted_by_layer(r, offsetof(rdk_theory, score_std));
+        compare(r, "entropy / ln n", theory.entropy_norm, entropy_norm);
+        if (by_layer) predicted_by_layer(r, offsetof(rdk_theory, entropy_norm));
     }
     table_heading(r);
     fflush(r->io->out);

@@ -12,21 +12,29 @@
 /* The head that element `at` of the output of attention belongs to, or -1 for another op. */
 static int head_of(const rdk_trainer *r, const rdk_node *n, size_t at)
 {
-    if (strcmp(n->op->name, "attention") != 0) return -1;
+    bool attends = !strcmp(n->op->name, "attention") || !strcmp(n->op->name, "additive_attention");
+    if (!attends) return -1;
     return (int)(at % rdk_cols(n->out) / r->config.model.d_k);
 }
 
-bool rdk_fail_on_loss(rdk_trainer *r, const char *what, double loss)
+bool rdk_fail_on_loss(const rdk_trainer *r, const rdk_pass_at *at, const char *what, double loss)
 {
-    size_t at = 0;
-    const rdk_node *n = rdk_tape_first_nonfinite(r->tape, &at);
+    size_t element = 0;
+    const rdk_node *n = rdk_tape_first_nonfinite(at->tape, &element);
+    int h = n ? head_of(r, n, element) : -1;
     char head[32] = "", number[RDK_NUMBER_TEXT];
-    if (n && head_of(r, n, at) >= 0) snprintf(head, sizeof head, ", head %d", head_of(r, n, at));
-    return rdk_fail(r->status, RDK_ENONFINITE,
+    if (h >= 0) snprintf(head, sizeof head, ", head %d", h);
+    return rdk_fail(at->status, RDK_ENONFINITE,
                     "step %" PRIu64 ": %s is %s, first non-finite in %s%s, output of %s (try a "
                     "smaller --lr, more --warmup, or --clip)",
                     r->step, what, rdk_text_double(loss, number),
                     n && n->scope ? n->scope : "the model", head, n ? n->op->name : "the loss");
+}
+
+bool rdk_fail_with_tape(const rdk_pass_at *at)
+{
+    const rdk_status *failed = rdk_tape_status(at->tape);
+    return rdk_fail(at->status, failed->code, "%s", failed->message);
 }
 
 static bool fail_on_gradient(rdk_trainer *r, double norm)
@@ -41,40 +49,72 @@ static bool fail_on_gradient(rdk_trainer *r, double norm)
                     r->step, rdk_text_double(norm, number), p ? p->name : "no single tensor", at);
 }
 
-/* Forward and backward of n sequences; their part of nll and best is filled. */
-static bool pass(rdk_trainer *r, size_t first, size_t n, double counted, bool measuring)
-{
-    rdk_batch *b = &r->batch;
-    size_t at = first * b->len;
-    rdk_stream dropout = {r->config.seed, RDK_FOR_DROPOUT, r->step};
+/* What all passes of an update have in common. */
+typedef struct update {
+    double counted; /* targets */
+    bool measuring;
+} update;
 
-    rdk_tape_reset(r->tape);
-    rdk_tape_training(r->tape, true, dropout, (uint32_t)first);
+static size_t heads_of(const rdk_trainer *r)
+{
+    return r->config.model.layers * r->config.model.heads;
+}
+
+/* Each worker raises its own; then they are one. */
+static rdk_real *score_max_of(const rdk_trainer *r, size_t worker)
+{
+    return r->score_max + worker * heads_of(r);
+}
+
+static void score_max_begin(rdk_trainer *r)
+{
+    for (size_t i = 0; r->score_max && i < r->workers * heads_of(r); i++)
+        r->score_max[i] = -INFINITY;
+}
+
+static void score_max_end(rdk_trainer *r)
+{
+    for (size_t w = 1; r->score_max && w < r->workers; w++)
+        for (size_t i = 0; i < heads_of(r); i++)
+            if (score_max_of(r, w)[i] > r->score_max[i]) r->score_max[i] = score_max_of(r, w)[i];
+}
+
+/* Forward and backward; the part of nll and best that belongs to these sequences is filled. */
+static bool pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
+{
+    const update *u = context;
+    rdk_batch *b = &r->batch;
+    rdk_tape *t = at->tape;
+    rdk_model *model = at->group ? r->replicas[at->group - 1] : r->model;
+    size_t token = at->first * b->len;
+
+    rdk_model_probe probe = {0};
+    if (u->measuring) probe = *rdk_measure_probe(r->measure, at->worker, at->first);
+    if (r->score_max) probe.score_max = score_max_of(r, at->worker);
+
+    rdk_tape_reset(t);
+    rdk_tape_training(t, true, (rdk_stream){r->config.seed, RDK_FOR_DROPOUT, r->step},
+                      (uint32_t)at->first);
     rdk_tensor *logits =
-        rdk_model_logits(r->model, r->tape, n, b->len, b->input + at, b->length + first,
-                         measuring ? rdk_measure_probe(r->measure, first) : NULL);
-    rdk_tape_scope(r->tape, "the loss");
-    rdk_tensor *loss =
-        rdk_cross_entropy(r->tape, logits, b->target + at, counted, b->nll + at, b->best + at);
+        rdk_model_logits(model, t, at->n, b->len, b->input + token, b->length + at->first, &probe);
+    rdk_tape_scope(t, "the loss");
+    rdk_tensor *loss = rdk_cross_entropy(t, logits, b->target + token, u->counted, b->nll + token,
+                                         b->best + token);
     if (loss && !isfinite(loss->data[0]))
-        return rdk_fail_on_loss(r, "the loss", (double)loss->data[0]);
-    if (!loss || !rdk_tape_backward(r->tape, loss)) {
-        const rdk_status *failed = rdk_tape_status(r->tape);
-        return rdk_fail(r->status, failed->code, "%s", failed->message);
-    }
-    if (measuring) rdk_measure_take(r->measure, first, n);
+        return rdk_fail_on_loss(r, at, "the loss", (double)loss->data[0]);
+    if (!loss || !rdk_tape_backward(t, loss)) return rdk_fail_with_tape(at);
+    if (u->measuring) rdk_measure_take(r->measure, at->worker, at->first, at->n);
     return true;
 }
 
-/* All sequences of the update, in passes that do not cross a micro-batch. */
-static bool passes(rdk_trainer *r, double counted, bool measuring)
+static bool all_passes(rdk_trainer *r, update u)
 {
-    size_t batch = r->config.batch, most = rdk_pass_sequences(&r->config);
-    for (size_t first = 0, n; first < r->batch.n; first += n) {
-        size_t left = batch - first % batch;
-        n = left < most ? left : most;
-        if (!pass(r, first, n, counted, measuring)) return false;
-    }
+    score_max_begin(r);
+    rdk_model_zero_grad(r->model);
+    for (size_t g = 1; g < r->groups; g++) rdk_model_zero_grad(r->replicas[g - 1]);
+    if (!rdk_passes(r, r->batch.n, r->groups, pass, &u)) return false;
+    rdk_model_gather_grads(r->model, r->groups - 1, r->replicas);
+    score_max_end(r);
     return true;
 }
 
@@ -88,8 +128,7 @@ bool rdk_step_gradients(rdk_trainer *r, bool measuring, rdk_step_report *report)
 
     *report =
         (rdk_step_report){.lr = rdk_schedule(&c->optim, r->step, c->steps), .score_absmax = NAN};
-    rdk_model_zero_grad(r->model);
-    if (!passes(r, denominator, measuring)) {
+    if (!all_passes(r, (update){denominator, measuring})) {
         report->pass =
             (rdk_score){.loss = NAN, .accuracy = NAN, .sequence_accuracy = NAN, .counted = counted};
         report->grad_norm = report->clip_factor = NAN;
@@ -109,6 +148,9 @@ void rdk_step_update(rdk_trainer *r, const rdk_step_report *report)
 {
     rdk_optimizer_step(r->optimizer, r->model, r->step, report->lr, report->clip_factor,
                        r->update_norm);
+    rdk_model_power_step(r->model);
+    if (r->score_max)
+        rdk_qk_clip(r->model, r->score_max, r->config.qk_clip, r->config.qk_clip_alpha);
     r->step++;
     r->tokens_seen += report->pass.tokens;
 }

@@ -223,7 +223,7 @@ rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
         end = RDK_RUN_DONE;
     } else if (ready && open_files(r)) {
         rdk_screen_header(r);
-        rdk_tape_profile(r->tape, c->profile);
+        rdk_tape_profile(r->tapes[0], c->profile);
         end = loop(r, &finals);
         rdk_screen_progress_clear(r);
         rdk_profile_table(r);

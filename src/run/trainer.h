@@ -11,6 +11,7 @@
 
 #include "csv.h"
 #include "rundir.h"
+#include "tensorboard.h"
 
 /* Sequences side by side: [n, len] each. */
 typedef struct rdk_batch {
@@ -57,16 +58,22 @@ typedef struct rdk_trainer {
     rdk_task *task;
     rdk_model *model;
     rdk_optimizer *optimizer;
-    rdk_tape *tape;
+    size_t groups;        /* that the sequences of an update are cut into; see passes.c */
+    rdk_model **replicas; /* [groups - 1]: where the others than the first leave their gradients */
+    size_t workers;       /* threads that a group may meet */
+    rdk_tape **tapes;     /* [workers]; the first also for what is not cut */
     rdk_batch batch;      /* of one update: accum * batch sequences */
-    rdk_batch eval_batch; /* of one evaluation pass */
+    rdk_batch eval_batch; /* of a round of evaluation */
     rdk_measure *measure;
     rdk_watch *watch;                /* NULL where nothing is probed */
     double *grad_norm, *weight_norm; /* [param_count] before the update of a probed step */
     double *update_norm;             /* [param_count] of the last update */
-    rdk_theory theory;               /* what attention should show at the start */
+    rdk_real
+        *score_max; /* [workers, layers, heads]; first: of the last gradients; NULL: no --qk-clip */
+    rdk_theory *theory; /* [layers]: what attention should show at the start */
     rdk_rundir directory;
     rdk_csv metrics, attention, gradients, timing, maps;
+    rdk_tensorboard tensorboard;
     uint64_t step;         /* updates done */
     uint64_t tokens_seen;  /* input tokens trained on */
     double best_loss;      /* lowest held-out loss so far; INFINITY before the first */
@@ -88,15 +95,19 @@ bool rdk_setup_task(rdk_config *c, rdk_task **task, rdk_status *s);
 /* Model, optimizer, tape, batches for r->config (with its status and io set). */
 bool rdk_setup_trainer(rdk_trainer *r);
 void rdk_trainer_free(rdk_trainer *r);
+/* The mean over layers of what theory predicts for the start; that of layer 0 where all are alike.
+ */
+rdk_theory rdk_trainer_theory(const rdk_trainer *r);
 /* Parameters that are trained. */
 uint64_t rdk_trainable_count(rdk_model *m);
 
+/* ---- resolve.c ------------------------------------------------------------------------------- */
+
+/* Elements of the matrices of such a model: its size, or hardly less. */
+double rdk_matrix_elements(const rdk_model_config *m);
+
 /* ---- batch.c --------------------------------------------------------------------------------- */
 
-/* Sequences that go through the model at once: as many as keep the widest tensor of a pass in the
- * nearer caches, and no more than a micro-batch. A function of the configuration alone: the bits of
- * a sum follow its cutting. */
-size_t rdk_pass_sequences(const rdk_config *c);
 bool rdk_batch_make(rdk_batch *b, size_t n, size_t len, rdk_status *s);
 void rdk_batch_free(rdk_batch *b);
 void rdk_batch_train(rdk_batch *b, const rdk_task *task, uint64_t seed, uint64_t step);
@@ -106,14 +117,37 @@ uint64_t rdk_batch_counted(const rdk_batch *b);
 /* From nll and best. No counted target: loss and accuracies 0. */
 rdk_score rdk_batch_score(const rdk_batch *b);
 
+/* ---- passes.c -------------------------------------------------------------------------------- */
+
+enum { RDK_MOST_GROUPS = 8 };
+/* Groups that the sequences of an update are cut into. */
+size_t rdk_group_count(const rdk_config *c);
+/* Sequences that go through the model at once: as many as keep the widest tensor of a pass in the
+ * nearer caches, and no more than a micro-batch. */
+size_t rdk_pass_sequences(const rdk_config *c);
+
+/* One pass: n sequences from `first` on, on this worker's tape. */
+typedef struct rdk_pass_at {
+    size_t first, n;
+    size_t worker, group;
+    rdk_tape *tape;
+    rdk_status *status; /* of this group */
+} rdk_pass_at;
+typedef bool (*rdk_pass_fn)(rdk_trainer *r, const rdk_pass_at *at, void *context);
+/* Calls fn for all passes over n sequences in so many groups (at most RDK_MOST_GROUPS); groups may
+ * run at the same time, so fn writes only what belongs to its sequences, group or worker. False:
+ * some fn was, and r->status is that of the first group where one was. */
+bool rdk_passes(rdk_trainer *r, size_t n, size_t groups, rdk_pass_fn fn, void *context);
+
 /* ---- step.c ---------------------------------------------------------------------------------- */
 
 /* Forward and backward over the batch of update r->step; gradients in the model. measuring: fills
  * r->measure. False: the run failed or diverged (r->status; RDK_ENONFINITE names the culprit). */
 bool rdk_step_gradients(rdk_trainer *r, bool measuring, rdk_step_report *report);
 /* Records that this loss is not finite, naming the layer, head and op where the recorded pass on
- * the tape first was not. Returns false. */
-bool rdk_fail_on_loss(rdk_trainer *r, const char *what, double loss);
+ * the tape first was not; or why the tape itself failed. Return false. */
+bool rdk_fail_on_loss(const rdk_trainer *r, const rdk_pass_at *at, const char *what, double loss);
+bool rdk_fail_with_tape(const rdk_pass_at *at);
 /* The update from those gradients; r->step advances. */
 void rdk_step_update(rdk_trainer *r, const rdk_step_report *report);
 
@@ -132,12 +166,16 @@ rdk_tensor *rdk_evaluate_logits(rdk_trainer *r, const rdk_batch *b, const rdk_mo
 
 rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s);
 void rdk_measure_free(rdk_measure *m);
-/* The probe to hand to the model for a pass whose first sequence is `first`; then, after backward,
- * take its n sequences in. Passes come in order. */
-const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t first);
-void rdk_measure_take(rdk_measure *m, size_t first, size_t n);
+/* The probe to hand to the model for a pass of this worker whose first sequence is `first`; then,
+ * after its backward, take its n sequences in. Workers do so side by side. */
+const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t worker, size_t first);
+void rdk_measure_take(rdk_measure *m, size_t worker, size_t first, size_t n);
 /* After the last pass; then the figures of that update are at hand. */
 void rdk_measure_finish(rdk_measure *m);
+/* The statistics of the rows of a head in that update: of row i < rdk_measure_rows, sequence by
+ * sequence. */
+size_t rdk_measure_rows(const rdk_measure *m);
+const rdk_attention_row *rdk_measure_row(const rdk_measure *m, size_t layer, size_t head, size_t i);
 const rdk_head_figures *rdk_measure_head(const rdk_measure *m, size_t layer, size_t head);
 double rdk_measure_score_absmax(const rdk_measure *m);
 /* Means over heads, for the table and the words: of all layers, or one. */
@@ -175,7 +213,10 @@ const rdk_batch *rdk_watch_batch(const rdk_watch *w);
 bool rdk_watch_before(rdk_trainer *r);
 bool rdk_watch_after(rdk_trainer *r);
 /* The head as it was before the update. */
-rdk_head_view rdk_watch_head(const rdk_watch *w, size_t layer, size_t head);
+rdk_head_view rdk_watch_head(const rdk_trainer *r, size_t layer, size_t head);
+/* The learned factor on its scores and the score of its sink then; see rdk_model_head_gain. */
+double rdk_watch_gain(const rdk_watch *w, size_t layer, size_t head);
+double rdk_watch_sink(const rdk_watch *w, size_t layer, size_t head);
 /* Root mean square of how far the update moved the scores. */
 double rdk_watch_change(const rdk_watch *w, size_t layer, size_t head);
 
@@ -216,6 +257,20 @@ void rdk_logs_keep_norms(rdk_trainer *r);
 bool rdk_logs_attention_rows(rdk_trainer *r, uint64_t step, bool updated);
 bool rdk_logs_gradient_rows(rdk_trainer *r, uint64_t step, bool updated);
 bool rdk_logs_timing_row(rdk_trainer *r);
+
+/* ---- tensorboard.c: all no-ops without --tensorboard ------------------------------------------
+ */
+
+/* As rdk_logs_check and rdk_logs_open, which call them. Resuming, events of step r->step and later
+ * are cut off; a file that is not there begins with that step. */
+bool rdk_tensorboard_check(rdk_trainer *r);
+bool rdk_tensorboard_open(rdk_trainer *r, bool resuming);
+bool rdk_tensorboard_sync(rdk_tensorboard *b, rdk_status *s);
+void rdk_tensorboard_close(rdk_tensorboard *b);
+/* Values "GROUP/NAME" of the event that is being made; the histograms of a head's rows; its end. */
+void rdk_tensorboard_scalar(rdk_tensorboard *b, const char *group, const char *name, double x);
+void rdk_tensorboard_rows(rdk_tensorboard *b, const rdk_measure *m, size_t layer, size_t head);
+bool rdk_tensorboard_event(rdk_tensorboard *b, uint64_t step, rdk_status *s);
 
 /* ---- run_json.c ------------------------------------------------------------------------------ */
 

@@ -59,16 +59,17 @@ static const char *character(double entropy_norm)
 static void start_sentence(const rdk_trainer *r, const rdk_finals *f)
 {
     FILE *out = r->io->out;
-    double e = f->attention_first.entropy_norm, theory = r->theory.entropy_norm;
+    double e = f->attention_first.entropy_norm, theory = rdk_trainer_theory(r).entropy_norm;
     if (!isfinite(e)) return; /* end_sentence says why */
-    fprintf(out,
-            "         Attention started %s: entropy/ln n %.3f (predicted %.3f%s), %.1f%% of rows "
-            "above p = 0.99.\n",
-            character(e), e, theory,
-            fabs(e - theory) <= AS_PREDICTED
-                ? ""
-                : "; the prediction assumes independent inputs of unit size, and wide heads",
-            100 * f->attention_first.sat99);
+    fprintf(out, "         Attention started %s: entropy/ln n %.3f (", character(e), e);
+    if (isfinite(theory))
+        fprintf(out, "predicted %.3f%s", theory,
+                fabs(e - theory) <= AS_PREDICTED
+                    ? ""
+                    : "; the prediction assumes independent inputs of unit size, and wide heads");
+    else
+        fprintf(out, "there is no formula for a prediction");
+    fprintf(out, "), %.1f%% of rows above p = 0.99.\n", 100 * f->attention_first.sat99);
 }
 
 static void end_sentence(const rdk_trainer *r, const rdk_finals *f)
@@ -99,10 +100,11 @@ static void gradient_sentence(const rdk_trainer *r, const rdk_finals *f)
         return;
     }
     double c = rdk_model_score_scale(r->model);
-    fprintf(out,
-            "         |gW_Q|/|gW_V| went from %.3g to %.3g; without the factor c that it carries, "
-            "from %.3g to %.3g.\n         ",
-            f->ratio_first, f->ratio_last, f->ratio_first / c, f->ratio_last / c);
+    fprintf(out, "         |gW_Q|/|gW_V| went from %.3g to %.3g", f->ratio_first, f->ratio_last);
+    if (!r->config.model.scale_layers[0]) /* else it carries several */
+        fprintf(out, "; without the factor c that it carries, from %.3g to %.3g",
+                f->ratio_first / c, f->ratio_last / c);
+    fprintf(out, ".\n         ");
     if (isfinite(f->attention_first.ds_top5_share))
         fprintf(out,
                 "At the start the top 5%% of rows held %.0f%% of the squared gradient at the "
@@ -114,8 +116,10 @@ static void gradient_sentence(const rdk_trainer *r, const rdk_finals *f)
 
 static void next_commands(const rdk_trainer *r)
 {
-    static const char *const others[] = {"none", "sqrt", "dk", "qknorm"};
-    size_t other = strcmp(others[0], r->config.model.scale) == 0;
+    const rdk_model_config *m = &r->config.model;
+    const char *other = m->attention == RDK_ADDITIVE    ? "--attention dot"
+                        : strcmp(m->scale, "none") == 0 ? "--scale sqrt"
+                                                        : "--scale none";
     uint64_t seed = r->config.seed == UINT64_MAX ? 1 : r->config.seed + 1;
     FILE *out = r->io->out;
     rdk_text again = {0}, program = {0}, directory = {0};
@@ -126,12 +130,11 @@ static void next_commands(const rdk_trainer *r)
             r->watch ? ", attention.csv, gradients.csv, maps.csv" : "");
     if (again.data && program.data && directory.data)
         fprintf(out,
-                "next     %s --scale %s    # the same run under another scaling\n"
+                "next     %s %s    # the same run under another scaling\n"
                 "         %s --seed %" PRIu64 "    # and with another seed\n"
                 "         %s report %s    # one HTML page: figures and a verdict\n"
                 "         %s --help\n",
-                again.data, others[other], again.data, seed, program.data, directory.data,
-                program.data);
+                again.data, other, again.data, seed, program.data, directory.data, program.data);
     rdk_text_free(&again);
     rdk_text_free(&program);
     rdk_text_free(&directory);

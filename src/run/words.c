@@ -41,9 +41,24 @@ void rdk_words_model(rdk_text *t, const rdk_trainer *r)
     rdk_words_option(t, &r->config, "norm-place");
     rdk_text_add(t, "-norm, init ");
     rdk_words_option(t, &r->config, "init");
+    if (m->sigma_reparam) rdk_text_add(t, ", sigma-reparametrised");
     rdk_text_add(t, "; ");
     rdk_words_count(t, rdk_trainable_count(r->model));
     rdk_text_add(t, " parameters");
+}
+
+/* What else is done to scores. */
+static void words_scores(rdk_text *t, const rdk_model_config *m)
+{
+    if (m->scale_layers[0]) rdk_text_add(t, "; layers of their own: %s", m->scale_layers);
+    if (m->temperature) rdk_text_add(t, "; times a learned factor a head");
+    if (m->length == RDK_LENGTH_SSMAX)
+        rdk_text_add(t, "; times s ln n, s learned from %.4g", rdk_config_length_gain(m));
+    if (m->length == RDK_LENGTH_LOG)
+        rdk_text_add(t, "; times ln n / ln %g", rdk_config_length_base(m));
+    if (m->softcap > 0) rdk_text_add(t, "; soft cap %g", m->softcap);
+    if (m->sink != RDK_SINK_OFF)
+        rdk_text_add(t, m->sink == RDK_SINK_ONE ? "; a sink of score 0" : "; a learned sink");
 }
 
 void rdk_words_scale(rdk_text *t, const rdk_trainer *r)
@@ -51,13 +66,17 @@ void rdk_words_scale(rdk_text *t, const rdk_trainer *r)
     const rdk_model_config *m = &r->config.model;
     const rdk_scaling *policy = rdk_scaling_find(m->scale);
     rdk_text_add(t, "%s", m->scale);
-    if (policy) rdk_text_add(t, ": score = %s", policy->formula);
+    if (m->attention == RDK_ADDITIVE)
+        rdk_text_add(t, ": additive score = %sw.tanh(q + k)", policy ? "" : "c ");
+    else if (policy)
+        rdk_text_add(t, ": score = %s", policy->formula);
     rdk_text_add(t, "; c = %.6g", rdk_model_score_scale(r->model));
     if (m->qk_norm != RDK_QK_OFF) {
         rdk_text_add(t, ", QK-norm ");
         rdk_words_option(t, &r->config, "qk-norm");
         rdk_text_add(t, m->qk_gain_learned ? ", gain learned" : ", gain fixed");
     }
+    words_scores(t, m);
 }
 
 void rdk_words_training(rdk_text *t, const rdk_trainer *r)
@@ -70,6 +89,7 @@ void rdk_words_training(rdk_text *t, const rdk_trainer *r)
                  c->optim.warmup, c->steps, c->batch * c->accum);
     if (c->accum > 1) rdk_text_add(t, " (%zu x %zu)", c->accum, c->batch);
     rdk_text_add(t, ", seed %" PRIu64, c->seed);
+    if (c->qk_clip > 0) rdk_text_add(t, ", QK-clip at %g", c->qk_clip);
 }
 
 void rdk_words_machine(rdk_text *t, const rdk_trainer *r)

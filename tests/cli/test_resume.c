@@ -48,6 +48,23 @@ START_TEST(stop_and_resume_equal_an_undisturbed_run)
 }
 END_TEST
 
+START_TEST(additive_attention_resumes_too)
+{
+    static const char *const base[] = {
+        "--attention", "additive", "--scale",       "1.5", "--qk-norm", "rms", "--dropout",   "0.1",
+        "--steps",     "9",        "--threads",     "1",   "--batch",   "8",   "--eval-size", "8",
+        "--d-model",   "8",        "--heads",       "2",   "--seq-len", "3",   "--vocab",     "6",
+        "--log-every", "1",        "--probe-every", "2",   NULL};
+    char *dir = program_directory();
+    train(dir, base, WITH("--out", "whole"), 0);
+    train(dir, base, WITH("--out", "cut", "--stop-at", "4"), 0);
+    train(dir, WITH("--resume", "cut", "--threads", "2"), NULL, 0);
+    same_runs(dir, "whole", "cut");
+    well_formed_logs(dir, "cut");
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(momentum_resumes_too)
 {
     char *dir = program_directory();
@@ -221,6 +238,7 @@ END_TEST
 
 RDK_TEST_MAIN("resume", {
     ADD(stop_and_resume_equal_an_undisturbed_run);
+    ADD(additive_attention_resumes_too);
     ADD(momentum_resumes_too);
     tcase_add_loop_test(tc, every_place_to_cut, 1, SHORT_RUN);
     ADD(cut_twice_and_cut_everywhere);

@@ -299,25 +299,32 @@ END_TEST
 /* ---- the figures at the start ---------------------------------------------------------------- */
 
 /* On independent tokens every head is within 0.02 of the theory column, and that of the entropy of
- * a Gaussian row with this variance under a causal mask of 64 positions. */
+ * a Gaussian row with this variance under a causal mask of 64 positions. Of additive scores within
+ * 0.03: their variance goes with |w|^2 of the head, which is drawn as well and varies by 18 %. */
 START_TEST(entropy_at_the_start_is_as_predicted)
 {
     static const struct {
         const char *scale;
         double entropy_norm;
-    } cases[] = {{"none", 0.1446}, {"sqrt", 0.8614}, {"dk", 0.9976}, {"qknorm", 0.8614}};
+        const char *attention;
+    } cases[] = {{"none", 0.1446, "dot"},
+                 {"sqrt", 0.8614, "dot"},
+                 {"dk", 0.9976, "dot"},
+                 {"qknorm", 0.8614, "dot"},
+                 {"auto", 0.9573, "additive"}};
     static const char *const base[] = {"--task",  "random", "--seq-len",   "64", "--steps",   "1",
                                        "--batch", "16",     "--eval-size", "4",  "--threads", "2",
                                        "--out",   "run",    NULL};
     char *dir = program_directory();
-    train(dir, base, WITH("--scale", cases[_i].scale), 0);
+    train(dir, base, WITH("--attention", cases[_i].attention, "--scale", cases[_i].scale), 0);
     char *text = log_file(dir, "run", 1);
     int rows = 0;
+    double allowed = !strcmp(cases[_i].attention, "dot") ? 0.02 : 0.03;
     for (const char *line = text; (line = next_line(line)) && number_at(line, 0) == 0;) {
         double measured = number_at(line, ENTROPY_NORM), theory = number_at(line, ENTROPY_THEORY);
-        ck_assert_msg(fabs(measured - theory) < 0.02, "%s: %.4f, predicted %.4f", cases[_i].scale,
-                      measured, theory);
-        ck_assert_msg(fabs(measured - cases[_i].entropy_norm) < 0.02, "%s: %.4f, table %.4f",
+        ck_assert_msg(fabs(measured - theory) < allowed, "%s: %.4f, predicted %.4f",
+                      cases[_i].scale, measured, theory);
+        ck_assert_msg(fabs(measured - cases[_i].entropy_norm) < allowed, "%s: %.4f, table %.4f",
                       cases[_i].scale, measured, cases[_i].entropy_norm);
         rows++;
     }
@@ -432,7 +439,7 @@ RDK_TEST_MAIN("train", {
     ADD(run_json_is_strict);
     ADD(what_is_no_number_is_null);
     ADD(evaluation_drops_nothing);
-    ADD_LOOP(entropy_at_the_start_is_as_predicted, 4);
+    ADD_LOOP(entropy_at_the_start_is_as_predicted, 5);
     ADD(random_tokens_stay_random);
     ADD(every_task_trains);
     ADD(a_profile_names_the_ops);

@@ -16,6 +16,24 @@ static const double *param(rdk_model *m, int layer, const char *name)
     return p ? p->tensor.data : NULL;
 }
 
+/* gamma / (u^T W v), or 1. */
+static double spectral_factor(rdk_model *m, int layer, const char *name, size_t out, size_t in,
+                              const double *w)
+{
+    char part[RDK_NAME_TEXT];
+    const double *of[3];
+    static const char *const kinds[] = {"gamma", "u", "v"};
+    double sigma = 0;
+    for (int i = 0; i < 3; i++) {
+        snprintf(part, sizeof part, "%s.%s", name, kinds[i]);
+        of[i] = param(m, layer, part);
+    }
+    if (!of[0]) return 1;
+    for (size_t o = 0; o < out; o++)
+        for (size_t i = 0; i < in; i++) sigma += of[1][o] * w[o * in + i] * of[2][i];
+    return of[0][0] / sigma;
+}
+
 /* y = W x + b for one token. */
 static void affine(rdk_model *m, int layer, const char *name, size_t out, size_t in,
                    const double *x, double *y)
@@ -25,9 +43,10 @@ static void affine(rdk_model *m, int layer, const char *name, size_t out, size_t
     const double *w = param(m, layer, part);
     snprintf(part, sizeof part, "%s.bias", name);
     const double *b = param(m, layer, part);
+    double factor = spectral_factor(m, layer, name, out, in, w);
     for (size_t o = 0; o < out; o++) {
         y[o] = b ? b[o] : 0;
-        for (size_t i = 0; i < in; i++) y[o] += w[o * in + i] * x[i];
+        for (size_t i = 0; i < in; i++) y[o] += factor * w[o * in + i] * x[i];
     }
 }
 
@@ -53,9 +72,26 @@ static void model_norm(rdk_model *m, int layer, const char *name, double *x)
               param(m, layer, part));
 }
 
+/* The configuration of a layer, by hand for the lists of tests/model_case.h. */
+static rdk_model_config of_layer(rdk_model *m, int layer)
+{
+    rdk_model_config c = *rdk_model_config_of(m);
+    const char *list = c.scale_layers;
+    if (strcmp(list, "1:qknorm/0:1.7") == 0) {
+        strcpy(c.scale, layer ? "qknorm" : "1.7");
+        c.qk_norm = layer ? RDK_QK_LAYER : RDK_QK_OFF;
+    } else if (strcmp(list, "1:dk") == 0 && layer == 1) {
+        strcpy(c.scale, "dk");
+        c.qk_norm = RDK_QK_OFF;
+    } else if (strcmp(list, "1:dk") != 0) {
+        ck_assert_str_eq(list, "");
+    }
+    return c;
+}
+
 static void normalise_head(rdk_model *m, int layer, size_t h, bool query, double *x)
 {
-    const rdk_model_config *c = rdk_model_config_of(m);
+    const rdk_model_config of = of_layer(m, layer), *c = &of;
     const double *gain = param(m, layer, query ? "attention.q_gain" : "attention.k_gain");
     if (c->qk_norm == RDK_QK_LAYER || c->qk_norm == RDK_QK_RMS) {
         normalise(x, c->d_k, c->qk_norm == RDK_QK_LAYER, 1e-6, gain, NULL);
@@ -83,24 +119,44 @@ static double multiplier(const rdk_model_config *c)
     if (strcmp(c->scale, "dk") == 0) return 1 / (double)c->d_k;
     if (strcmp(c->scale, "dmodel") == 0) return 1 / sqrt((double)D_MODEL);
     if (strcmp(c->scale, "none") == 0 || strcmp(c->scale, "t5") == 0) return 1;
+    double number;
+    if (rdk_parse_double(c->scale, &number)) return number;
     /* another: its c is pinned by hand in tests/unit/test_scaling.c */
     return rdk_scaling_find(c->scale)->multiplier(c->d_k, D_MODEL);
 }
 
-/* One head of one sequence of n real tokens: o[i] = sum_j softmax_j(c q_i.k_j) v_j, visible j. */
-static void attend(const rdk_model_config *c, size_t n, double q[][MOST_INNER],
-                   double k[][MOST_INNER], double v[][MOST_INNER], double o[][MOST_INNER],
-                   size_t from)
+/* c q.k, or w.tanh(q + k), of a row that sees n keys to the number that enters the softmax. */
+static double score_of(rdk_model *m, int layer, size_t h, size_t n, double product)
 {
+    const rdk_model_config c = of_layer(m, layer);
+    double z = multiplier(&c) * product;
+    if (c.temperature) z *= exp(param(m, layer, "attention.log_gain")[h]);
+    if (c.length == RDK_LENGTH_SSMAX)
+        z *= param(m, layer, "attention.length_gain")[h] * log((double)n);
+    if (c.length == RDK_LENGTH_LOG)
+        z *= log((double)n) / log(c.length_base ? c.length_base : (double)c.max_len);
+    return c.softcap > 0 ? c.softcap * tanh(z / c.softcap) : z;
+}
+
+/* One head of one sequence of n real tokens: o[i] = sum_j p_j v_j over visible j. */
+static void attend(rdk_model *m, int layer, size_t h, size_t n, double q[][MOST_INNER],
+                   double k[][MOST_INNER], double v[][MOST_INNER], double o[][MOST_INNER])
+{
+    const rdk_model_config *c = rdk_model_config_of(m);
+    const double *w = param(m, layer, "attention.score.weight");
+    size_t from = h * c->d_k;
     for (size_t i = 0; i < LEN; i++) {
         size_t visible = i >= n ? 0 : c->arch == RDK_DECODER ? i + 1 : n; /* padding sees none */
         double p[LEN], most = -INFINITY, sum = 0;
         for (size_t j = 0; j < visible; j++) {
             p[j] = 0;
-            for (size_t e = from; e < from + c->d_k; e++) p[j] += q[i][e] * k[j][e];
-            p[j] *= multiplier(c);
+            for (size_t e = from; e < from + c->d_k; e++)
+                p[j] += w ? w[e] * tanh(q[i][e] + k[j][e]) : q[i][e] * k[j][e];
+            p[j] = score_of(m, layer, h, visible, p[j]);
             most = fmax(most, p[j]);
         }
+        if (c->sink == RDK_SINK_ONE) sum = exp(0 - most);
+        if (c->sink == RDK_SINK_LEARNED) sum = exp(param(m, layer, "attention.sink")[h] - most);
         for (size_t j = 0; j < visible; j++) sum += p[j] = exp(p[j] - most);
         for (size_t e = from; e < from + c->d_k; e++) o[i][e] = 0;
         for (size_t j = 0; j < visible; j++)
@@ -125,7 +181,7 @@ static void attention(rdk_model *m, int layer, size_t n, double x[LEN][D_MODEL],
             turn(c, t, k[t] + h * c->d_k);
         }
     }
-    for (size_t h = 0; h < c->heads; h++) attend(c, n, q, k, v, o, h * c->d_k);
+    for (size_t h = 0; h < c->heads; h++) attend(m, layer, h, n, q, k, v, o);
     for (size_t t = 0; t < LEN; t++) affine(m, layer, "attention.wo", D_MODEL, inner, o[t], y[t]);
 }
 
@@ -185,12 +241,13 @@ static void reference_logits(rdk_model *m, const int32_t *tokens, size_t n, doub
     }
     const double *head = param(m, -1, c->tie ? "tokens.weight" : "head.weight");
     const double *bias = param(m, -1, "head.bias");
+    double factor = spectral_factor(m, -1, "head", VOCAB, D_MODEL, head);
     for (size_t t = 0; t < LEN; t++) {
         if (c->norm_place == RDK_PRE_NORM) model_norm(m, -1, "final_norm", x[t]);
         for (size_t o = 0; o < VOCAB; o++) {
             double *y = &logits[t * VOCAB + o];
             *y = bias ? bias[o] : 0;
-            for (size_t i = 0; i < D_MODEL; i++) *y += head[o * D_MODEL + i] * x[t][i];
+            for (size_t i = 0; i < D_MODEL; i++) *y += factor * head[o * D_MODEL + i] * x[t][i];
         }
     }
 }

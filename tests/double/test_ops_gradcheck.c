@@ -8,7 +8,7 @@
 
 #include "harness.h"
 
-enum { MAX_LEAVES = 4, LETTERS = 128 };
+enum { MAX_LEAVES = 6, LETTERS = 128 };
 static const double STEP = 1e-5, ALLOWED = 1e-6;
 
 /* ---- builders: one call of the op on the leaves ---------------------------------------------- */
@@ -132,6 +132,61 @@ static rdk_tensor *attention_measured(rdk_tape *t, rdk_tensor *const *x, void *c
     return attend(t, x, (rdk_attention_args){.causal = true, .rows = measured});
 }
 
+static rdk_tensor *add_up(rdk_tape *t, rdk_tensor *const *x, rdk_attention_args args)
+{
+    args.n_heads = 2;
+    args.scale = 0.7;
+    return rdk_additive_attention(t, x[0], x[1], x[2], x[3], &args);
+}
+
+BUILDER(additive_full, add_up(t, x, (rdk_attention_args){.causal = false}))
+BUILDER(additive_causal, add_up(t, x, (rdk_attention_args){.causal = true}))
+BUILDER(additive_lengths,
+        add_up(t, x, (rdk_attention_args){.lengths = (int32_t[]){3, 0, 5}, .causal = true}))
+
+static rdk_tensor *additive_dropout(rdk_tape *t, rdk_tensor *const *x, void *context)
+{
+    (void)context;
+    train(t);
+    return add_up(t, x, (rdk_attention_args){.causal = true, .dropout = 0.25});
+}
+
+BUILDER(spectral_scale, rdk_spectral_scale(t, x[0], x[1], x[2], x[3]))
+BUILDER(attention_gain, attend(t, x, (rdk_attention_args){.causal = true, .gain = x[3]}))
+BUILDER(attention_sink, attend(t, x, (rdk_attention_args){.causal = true, .sink = x[3]}))
+BUILDER(attention_softcap, attend(t, x, (rdk_attention_args){.causal = true, .softcap = 0.3}))
+BUILDER(attention_length, attend(t, x, (rdk_attention_args){.causal = true, .length_base = 3}))
+
+/* Every policy at once, measured, with sequences that end early and dropout. */
+static rdk_tensor *attention_policies(rdk_tape *t, rdk_tensor *const *x, void *context)
+{
+    (void)context;
+    train(t);
+    rdk_attention_row *measured = rdk_tape_alloc(t, 3 * 5 * 2, sizeof *measured);
+    return attend(t, x,
+                  (rdk_attention_args){.causal = true,
+                                       .lengths = (int32_t[]){3, 0, 5},
+                                       .dropout = 0.2,
+                                       .rows = measured,
+                                       .gain = x[3],
+                                       .length_base = 2,
+                                       .softcap = 0.7,
+                                       .sink = x[4]});
+}
+
+/* Every policy on additive scores. */
+static rdk_tensor *additive_policies(rdk_tape *t, rdk_tensor *const *x, void *context)
+{
+    (void)context;
+    return add_up(t, x,
+                  (rdk_attention_args){.causal = true,
+                                       .lengths = (int32_t[]){3, 0, 5},
+                                       .gain = x[4],
+                                       .length_base = 2,
+                                       .softcap = 0.7,
+                                       .sink = x[5]});
+}
+
 static rdk_tensor *loss_of(rdk_tape *t, rdk_tensor *logits, int ignore_every)
 {
     enum { MOST = 512 };
@@ -180,6 +235,8 @@ static const row rows[] = {
     {"linear", linear, 2, {"rk", "nk"}, ANY},
     {"linear", linear_bias, 3, {"brk", "nk", "n"}, ANY},
     {"linear", linear_bias, 3, {"k", "nk", "n"}, ANY},
+    {"spectral_scale", spectral_scale, 4, {"M3", "1", "M", "3"}, POSITIVE},
+    {"spectral_scale", spectral_scale, 4, {"2N", "1", "2", "N"}, POSITIVE},
     {"add", add, 2, {"mn", "mn"}, ANY},
     {"add", add, 2, {"bmn", "n"}, ANY},
     {"add", add, 2, {"bmn", "mn"}, ANY},
@@ -249,6 +306,16 @@ static const row rows[] = {
     {"attention", attention_lengths_full, 3, {"356", "356", "352"}, ANY},
     {"attention", attention_dropout, 3, {"bt4", "bt4", "bt6"}, ANY},
     {"attention", attention_measured, 3, {"bt6", "bt6", "bt6"}, ANY},
+    {"attention", attention_gain, 4, {"bt6", "bt6", "bt4", "2"}, ANY},
+    {"attention", attention_sink, 4, {"bt4", "bt4", "bt6", "2"}, ANY},
+    {"attention", attention_softcap, 3, {"bt6", "bt6", "bt6"}, ANY},
+    {"attention", attention_length, 3, {"bt4", "bt4", "bt4"}, ANY},
+    {"attention", attention_policies, 5, {"356", "356", "354", "2", "2"}, ANY},
+    {"additive_attention", additive_full, 4, {"bt6", "bt6", "bt4", "23"}, ANY},
+    {"additive_attention", additive_causal, 4, {"bt2", "bt2", "bt8", "21"}, ANY},
+    {"additive_attention", additive_lengths, 4, {"356", "356", "354", "23"}, ANY},
+    {"additive_attention", additive_dropout, 4, {"bt4", "bt4", "bt6", "22"}, ANY},
+    {"additive_attention", additive_policies, 6, {"356", "356", "354", "23", "2", "2"}, ANY},
     {"cross_entropy", cross_entropy, 1, {"mV"}, ANY},
     {"cross_entropy", cross_entropy_ignored, 1, {"bmV"}, ANY},
 };

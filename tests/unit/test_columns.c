@@ -6,8 +6,6 @@
 
 #include <unistd.h>
 
-enum { MOST_LAYERS = 2 };
-
 static const double RELATIVE = 1e-5;
 
 static rdk_status status;
@@ -28,6 +26,41 @@ static const struct setting {
     {"none, d_k 256", false, {{"scale", "none"}, {"d-k", "256"}, {"heads", "1"}}},
     {"1e6, padded", true, {{"scale", "1e6"}}},
     {"one token", false, {{"seq-len", "1"}}},
+    {"temperature", false, {{"head-temperature", "on"}}},
+    {"ssmax, padded", true, {{"length-scale", "ssmax"}}},
+    {"log, encoder, padded",
+     true,
+     {{"length-scale", "log"}, {"arch", "encoder"}, {"task", "copy"}, {"length-base", "5"}}},
+    {"soft cap", false, {{"scale", "none"}, {"softcap", "2"}}},
+    {"sink one, padded", true, {{"sink", "one"}}},
+    {"sink learned", false, {{"scale", "none"}, {"sink", "learned"}}},
+    {"by layer", false, {{"scale-layers", "1:none"}}},
+    {"qk-clip", false, {{"scale", "none"}, {"qk-clip", "9"}}},
+    {"sigma-reparam", false, {{"sigma-reparam", "on"}}},
+    {"everything, padded",
+     true,
+     {{"scale-layers", "1:dk"},
+      {"scale", "none"},
+      {"length-scale", "ssmax"},
+      {"softcap", "4"},
+      {"sink", "learned"},
+      {"bias", "on"}}},
+    {"additive", false, {{"attention", "additive"}}},
+    {"additive, everything, padded",
+     true,
+     {{"attention", "additive"},
+      {"scale-layers", "1:30"},
+      {"head-temperature", "on"},
+      {"length-scale", "log"},
+      {"softcap", "4"},
+      {"sink", "learned"}}},
+    {"additive, c 20, rms, encoder, padded",
+     true,
+     {{"attention", "additive"},
+      {"scale", "20"},
+      {"qk-norm", "rms"},
+      {"arch", "encoder"},
+      {"task", "copy"}}},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -51,13 +84,14 @@ static rdk_trainer *new_trainer(const struct setting *s)
     for (size_t i = 0; i < sizeof base / sizeof *base; i++) set(r, base[i][0], base[i][1]);
     for (size_t i = 0; i < 8 && s->options[i][0]; i++) set(r, s->options[i][0], s->options[i][1]);
     ck_assert_msg(rdk_setup_trainer(r), "%s", status.message);
+    move_learned(r->model);
     snprintf(r->directory.path, sizeof r->directory.path, "/tmp/rdk_test_columns_%ld",
              (long)getpid());
     ck_assert(rdk_directory_make(r->directory.path, &status));
     ck_assert_msg(rdk_logs_open(r, false), "%s", status.message);
     /* the tape then holds the whole update */
     ck_assert_uint_eq(rdk_pass_sequences(&r->config), r->config.batch);
-    rdk_tape_keep_gradients(r->tape, true); /* that of the output of attention is looked at */
+    rdk_tape_keep_gradients(r->tapes[0], true); /* that of the output of attention is looked at */
     return r;
 }
 
@@ -98,7 +132,6 @@ static void check_row(const struct setting *s, const char *file, const char *hea
     free(names);
     free(fields);
 }
-static const double ABSENT = -1e300;
 
 static char *read_file(const rdk_trainer *r, const char *name)
 {
@@ -116,28 +149,6 @@ static const char *line_after(const char *line)
 
 /* ---- what a row must hold -------------------------------------------------------------------- */
 
-/* score_change: of the watched sequences, from both passes of the test's own. */
-typedef struct passes {
-    rdk_real *q[2][MOST_LAYERS], *k[2][MOST_LAYERS];
-} passes;
-
-static double change_of(const rdk_trainer *r, const passes *w, size_t layer, size_t h)
-{
-    const rdk_batch *b = rdk_watch_batch(r->watch);
-    double sum = 0, pairs = 0;
-    for (size_t x = 0; x < b->n; x++)
-        for (size_t i = 0; i < (size_t)b->length[x]; i++)
-            for (size_t j = 0; j < visible(r, (size_t)b->length[x], i); j++) {
-                double s[2];
-                for (int pass = 0; pass < 2; pass++)
-                    s[pass] = dot(r->config.model.d_k, w->q[pass][layer] + place(r, x, i, h),
-                                  w->k[pass][layer] + place(r, x, j, h));
-                sum += pow(rdk_model_score_scale(r->model) * (s[1] - s[0]), 2);
-                pairs += 1;
-            }
-    return sqrt(sum / pairs);
-}
-
 static void own_pass(rdk_trainer *r, passes *w, int pass)
 {
     rdk_tensor *q[MOST_LAYERS], *k[MOST_LAYERS];
@@ -146,6 +157,8 @@ static void own_pass(rdk_trainer *r, passes *w, int pass)
     for (size_t l = 0; l < r->config.model.layers; l++) {
         w->q[pass][l] = copy_of(q[l]->data, rdk_size(q[l]));
         w->k[pass][l] = copy_of(k[l]->data, rdk_size(k[l]));
+        for (size_t h = 0; h < r->config.model.heads; h++)
+            w->gain[pass][l][h] = rdk_model_head_gain(r->model, l, h);
     }
 }
 
@@ -163,14 +176,15 @@ static void expect_head(wants *w, const layer_case *c, size_t layer, size_t h, d
     expect(w, "step", 0, 0);
     expect(w, "layer", (double)layer, 0);
     expect(w, "head", (double)h, 0);
-    expect(w, "scale", rdk_config_score_scale(&r->config.model), 0);
+    const rdk_model_config own = rdk_config_of_layer(&r->config.model, layer);
+    expect(w, "scale", rdk_config_score_scale(&own), 0);
     expect(w, "score_std", sqrt(a->variance / a->two), 0);
     expect(w, "score_absmax", a->abs_max, 0);
     expect(w, "score_max", a->max, 0);
     expect(w, "score_mean", a->mean / a->rows, a->mean_size / a->rows);
     expect(w, "score_peak", a->peak, a->abs_max * 1e-2);
     expect(w, "entropy", a->entropy / a->rows, 0);
-    expect(w, "entropy_norm", a->norm / a->two, 0);
+    expect(w, "entropy_norm", a->norm / a->choice, 0);
     expect(w, "p_max", a->p_max / a->many, 0);
     expect(w, "sat90", a->sat90 / a->many, 0);
     expect(w, "sat99", a->sat99 / a->many, 0);
@@ -181,11 +195,15 @@ static void expect_head(wants *w, const layer_case *c, size_t layer, size_t h, d
     expect_of_one(w, "jacobian_frob_median", quantile(a->frobs, (size_t)a->rows, 50), a->abs_max);
     expect(w, "q_rms", rms(r, c->q_raw, h), 0);
     expect(w, "k_rms", rms(r, c->k_raw, h), 0);
-    expect(w, "q_k_cosine", a->cosine / a->pairs, a->cosine_size / a->pairs);
-    expect(w, "q_k_cosine_rms", sqrt(a->cosine2 / a->pairs), 0);
+    bool product = r->config.model.attention == RDK_DOT;
+    expect(w, "q_k_cosine", product ? a->cosine / a->pairs : NAN, a->cosine_size / a->pairs);
+    expect(w, "q_k_cosine_rms", product ? sqrt(a->cosine2 / a->pairs) : NAN, 0);
     expect(w, "score_change", change, 0);
     expect_gradient(w, a);
-    expect_theory(w, r);
+    expect_theory(w, r, layer);
+    expect(w, "score_absmax_uncapped", a->uncapped, 0);
+    expect(w, "score_gain", c->gain[h], 0);
+    expect(w, "sink", c->sink[h], 0);
     rdk_free(a);
 }
 
@@ -205,13 +223,13 @@ static void padded_pass(rdk_trainer *r, rdk_step_report *report)
         }
     }
     rdk_model_zero_grad(r->model);
-    rdk_tape_reset(r->tape);
-    rdk_tensor *logits = rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length,
-                                          rdk_measure_probe(r->measure, 0));
-    rdk_tensor *loss = rdk_cross_entropy(r->tape, logits, b->target, (double)rdk_batch_counted(b),
-                                         b->nll, b->best);
-    ck_assert(rdk_tape_backward(r->tape, loss));
-    rdk_measure_take(r->measure, 0, b->n);
+    rdk_tape_reset(r->tapes[0]);
+    rdk_tensor *logits = rdk_model_logits(r->model, r->tapes[0], b->n, b->len, b->input, b->length,
+                                          rdk_measure_probe(r->measure, 0, 0));
+    rdk_tensor *loss = rdk_cross_entropy(r->tapes[0], logits, b->target,
+                                         (double)rdk_batch_counted(b), b->nll, b->best);
+    ck_assert(rdk_tape_backward(r->tapes[0], loss));
+    rdk_measure_take(r->measure, 0, 0, b->n);
     rdk_measure_finish(r->measure);
     *report = (rdk_step_report){.pass = rdk_batch_score(b),
                                 .lr = rdk_schedule(&r->config.optim, r->step, r->config.steps),
@@ -224,50 +242,28 @@ static void padded_pass(rdk_trainer *r, rdk_step_report *report)
 static void take_cases(rdk_trainer *r, layer_case *c)
 {
     size_t layer = 0;
-    const rdk_model_probe *probe = rdk_measure_probe(r->measure, 0);
-    for (size_t i = 0; i < rdk_tape_length(r->tape); i++) {
-        const rdk_node *n = rdk_tape_node(r->tape, i);
-        if (strcmp(n->op->name, "attention") != 0) continue;
+    const rdk_model_probe *probe = rdk_measure_probe(r->measure, 0, 0);
+    for (size_t i = 0; i < rdk_tape_length(r->tapes[0]); i++) {
+        const rdk_node *n = rdk_tape_node(r->tapes[0], i);
+        if (!strstr(n->op->name, "attention")) continue;
         size_t size = rdk_size(n->out);
-        c[layer] = (layer_case){r,
-                                copy_of(n->in[0]->data, size),
-                                copy_of(n->in[1]->data, size),
-                                copy_of(n->in[2]->data, size),
-                                copy_of(n->out->grad, size),
-                                copy_of(probe->q[layer]->data, size),
-                                copy_of(probe->k[layer]->data, size)};
+        c[layer] =
+            (layer_case){r,
+                         copy_of(n->in[0]->data, size),
+                         copy_of(n->in[1]->data, size),
+                         copy_of(n->in[2]->data, size),
+                         copy_of(n->out->grad, size),
+                         copy_of(probe->q[layer]->data, size),
+                         copy_of(probe->k[layer]->data, size),
+                         .w = n->n_in == 6 ? copy_of(n->in[5]->data, rdk_size(n->in[5])) : NULL,
+                         .layer = layer};
+        take_learned(&c[layer]);
         layer++;
     }
     ck_assert_uint_eq(layer, r->config.model.layers);
 }
 
 /* ---- gradients.csv --------------------------------------------------------------------------- */
-
-static double norm(size_t n, const rdk_real *x)
-{
-    return sqrt(dot(n, x, x));
-}
-
-static void expect_tensor(wants *w, rdk_trainer *r, const rdk_param *p, const rdk_real *before)
-{
-    size_t n = rdk_size(&p->tensor);
-    double change2 = 0, gradient = norm(n, p->tensor.grad), weight = norm(n, before);
-    for (size_t i = 0; i < n; i++) change2 += pow((double)p->tensor.data[i] - (double)before[i], 2);
-    bool scores = strstr(p->name, ".wq.weight") || strstr(p->name, ".wk.weight");
-    bool compared = scores || strstr(p->name, ".wo.weight");
-    char value[RDK_NAME_TEXT];
-    snprintf(value, sizeof value, "layers.%d.attention.wv.weight", p->layer);
-    const rdk_param *v = rdk_model_find(r->model, value);
-    expect(w, "step", 0, 0);
-    expect(w, "tensor", 0, INFINITY);
-    expect(w, "grad_norm", gradient, 0);
-    expect(w, "weight_norm", weight, 0);
-    expect(w, "update_ratio", weight > 0 ? sqrt(change2) / weight : ABSENT, 0);
-    expect(w, "grad_norm_over_scale", scores ? gradient / rdk_model_score_scale(r->model) : ABSENT,
-           0);
-    expect(w, "grad_ratio_to_value",
-           compared ? gradient / norm(rdk_size(&v->tensor), v->tensor.grad) : ABSENT, 0);
-}
 
 static void check_gradients(const struct setting *s, rdk_trainer *r, const rdk_real *before)
 {
@@ -288,7 +284,8 @@ static void check_gradients(const struct setting *s, rdk_trainer *r, const rdk_r
 
 /* ---- metrics.csv ----------------------------------------------------------------------------- */
 
-static void expect_metrics(wants *w, rdk_trainer *r, const rdk_real *logits, double abs_max)
+static void expect_metrics(wants *w, rdk_trainer *r, const rdk_real *logits, double abs_max,
+                           double clipped)
 {
     const rdk_batch *b = &r->batch;
     size_t v = rdk_task_vocab(r->task);
@@ -325,12 +322,20 @@ static void expect_metrics(wants *w, rdk_trainer *r, const rdk_real *logits, dou
     expect(w, "tokens", counted, 0);
     expect(w, "sequence_accuracy", whole / sequences, 0);
     expect(w, "tokens_seen", 0, 0);
+    expect(w, "heads_clipped", clipped, 0);
 }
 
 /* ---- the test -------------------------------------------------------------------------------- */
 
+static double value_of(const wants *w, const char *column)
+{
+    size_t i = 0;
+    while (strcmp(w->column[i].name, column) != 0) i++;
+    return w->column[i].value;
+}
+
 static void check_attention(const struct setting *s, rdk_trainer *r, const layer_case *c,
-                            const passes *w, double *abs_max)
+                            const passes *w, double *abs_max, double *clipped)
 {
     char *text = read_file(r, "attention.csv"), header[2048], row[2048];
     const char *line = line_after(text);
@@ -339,9 +344,8 @@ static void check_attention(const struct setting *s, rdk_trainer *r, const layer
         for (size_t h = 0; h < r->config.model.heads; h++, line = line_after(line)) {
             wants all = {0};
             expect_head(&all, &c[l], l, h, change_of(r, w, l, h));
-            for (size_t i = 0; i < all.n; i++)
-                if (!strcmp(all.column[i].name, "score_absmax"))
-                    *abs_max = fmax(*abs_max, all.column[i].value);
+            *abs_max = fmax(*abs_max, value_of(&all, "score_absmax"));
+            *clipped += value_of(&all, "score_max") > r->config.qk_clip;
             snprintf(row, sizeof row, "%.*s", (int)(line_after(line) - line), line);
             check_row(s, "attention.csv", header, row, &all);
         }
@@ -360,23 +364,24 @@ START_TEST(every_column)
     else
         ck_assert_msg(rdk_step_gradients(r, true, &report), "%s", status.message);
     take_cases(r, c);
-    const rdk_node *last = rdk_tape_node(r->tape, rdk_tape_length(r->tape) - 1);
+    const rdk_node *last = rdk_tape_node(r->tapes[0], rdk_tape_length(r->tapes[0]) - 1);
     rdk_real *logits = copy_of(last->in[0]->data, rdk_size(last->in[0]));
     rdk_real *before = copy_of(rdk_model_values(r->model), rdk_model_size(r->model));
     ck_assert(rdk_logs_train_row(r, &report));
     rdk_logs_keep_norms(r);
     own_pass(r, &w, 0);
+    w.w[0] = before, w.w[1] = rdk_model_values(r->model);
     ck_assert(rdk_watch_before(r));
     rdk_step_update(r, &report);
     own_pass(r, &w, 1);
     ck_assert(rdk_watch_after(r));
     ck_assert(rdk_logs_attention_rows(r, 0, true) && rdk_logs_gradient_rows(r, 0, true));
 
-    double abs_max = 0;
+    double abs_max = 0, clipped = 0;
     wants all = {0};
-    check_attention(s, r, c, &w, &abs_max);
+    check_attention(s, r, c, &w, &abs_max, &clipped);
     check_gradients(s, r, before);
-    expect_metrics(&all, r, logits, abs_max);
+    expect_metrics(&all, r, logits, abs_max, clipped);
     for (size_t i = 0; i < all.n; i++) /* the row was written before the update */
         if (!strcmp(all.column[i].name, "tokens_seen")) all.column[i].value = 0;
     char *text = read_file(r, "metrics.csv"), header[1024];

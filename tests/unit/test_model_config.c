@@ -47,8 +47,37 @@ START_TEST(bad_values_are_refused_by_name)
     REFUSED((c.qk_gain = INFINITY, c.qk_norm = RDK_QK_L2), "--qk-gain inf", "1e-6 to 1e6");
     REFUSED((c.d_k = 2, c.qk_norm = RDK_QK_LAYER), "--d-k 2", "--qk-norm layer (3 or more)");
     REFUSED((c.d_k = 1, c.qk_norm = RDK_QK_L2), "--d-k 1", "--qk-norm l2 (2 or more)");
+    REFUSED(c.softcap = -1, "--softcap -1", "1e-6 to 1e6");
+    REFUSED(c.softcap = NAN, "--softcap nan", "1e-6 to 1e6");
+    REFUSED(c.length_gain = 2, "--length-gain 2", "--length-scale ssmax");
+    REFUSED(c.length_base = 2, "--length-base 2", "--length-scale log");
+    REFUSED((c.length_base = 1, c.length = RDK_LENGTH_LOG), "--length-base 1", "above 1");
+    REFUSED(c.length = (rdk_length_scale)3, "--length-scale", "no choice number 3");
+    REFUSED(c.sink = (rdk_sink)7, "--sink", "no choice number 7");
+    REFUSED((c.temperature = true, c.length = RDK_LENGTH_SSMAX), "--head-temperature",
+            "--length-scale ssmax");
+    REFUSED((c.temperature = true, c.qk_norm = RDK_QK_L2), "--qk-norm l2", "--head-temperature");
+    REFUSED((c.length = RDK_LENGTH_SSMAX, c.qk_norm = RDK_QK_L2), "--no-qk-gain-learned", "ssmax");
+    REFUSED(strcpy(c.scale_layers, "2:none"), "--scale-layers", "no layer 2 (0 to 1)");
+    REFUSED(strcpy(c.scale_layers, "0:none/0:dk"), "--scale-layers", "layer 0 twice");
+    REFUSED(strcpy(c.scale_layers, "1:sqr"), "layer 1: 'sqr'", "none, sqrt, dk");
+    REFUSED(strcpy(c.scale_layers, "1:0"), "layer 1: 0", "1e-6 to 1e6");
+    REFUSED((c.d_k = 2, strcpy(c.scale_layers, "1:qknorm")), "--d-k 2", "layer (3 or more)");
+    static const char *const no_lists[] = {"0",       "none", "0:",      ":none",   "/0:none",
+                                           "0:none/", "x:1",  "0:none,", "-1:none", "0:none//1:dk"};
+    for (size_t i = 0; i < sizeof no_lists / sizeof *no_lists; i++)
+        REFUSED(strcpy(c.scale_layers, no_lists[i]), "--scale-layers", "");
     REFUSED(c.d_model = 2, "--d-model 2", "--norm layer (3 or more)");
     REFUSED(c.mlp = (rdk_mlp)9, "--mlp", "no choice number 9");
+    REFUSED(c.attention = (rdk_score_kind)2, "--attention", "no choice number 2");
+    for (size_t i = 0; i < rdk_scaling_count(); i++) {
+        const char *name = rdk_scaling_at(i)->name;
+        if (!strcmp(name, "none")) continue;
+        REFUSED((additive(&c), strcpy(c.scale, name)), name, "--attention additive choose none");
+    }
+    REFUSED((additive(&c), c.qk_norm = RDK_QK_L2), "--qk-norm l2", "--attention additive");
+    REFUSED((additive(&c), strcpy(c.scale_layers, "1:dk")), "--scale dk", "--attention additive");
+    REFUSED((additive(&c), c.positions = RDK_ROPE), "--positions rope", "--attention additive");
 }
 END_TEST
 
@@ -159,6 +188,15 @@ START_TEST(names_and_shapes)
     ck_assert_ptr_null(rdk_model_find(m, "nobody"));
     ck_assert_ptr_null(rdk_model_role(m, RDK_ROLE_WQ, 1));
     ck_assert_str_eq(rdk_model_role(m, RDK_ROLE_HEAD, -1)->name, "head.weight");
+    ck_assert_ptr_null(rdk_model_role(m, RDK_ROLE_SCORE, 0));
+    rdk_model_free(m);
+    c.attention = RDK_ADDITIVE;
+    strcpy(c.scale, "none");
+    m = new_model(&c);
+    const rdk_param *w = rdk_model_role(m, RDK_ROLE_SCORE, 0);
+    ck_assert_str_eq(w->name, "layers.0.attention.score.weight");
+    ck_assert(w->tensor.n_dims == 2 && w->tensor.dim[0] == 3 && w->tensor.dim[1] == 5);
+    ck_assert(w->decay && w->trainable);
     rdk_model_free(m);
 }
 END_TEST
@@ -214,16 +252,16 @@ static int compare(const void *a, const void *b)
 /* Every drawn parameter that any model can have has a random stream of its own. */
 START_TEST(no_two_names_share_a_stream)
 {
-    static const char *const parts[] = {"attention.wq", "attention.wk", "attention.wv",
-                                        "attention.wo", "mlp.in",       "mlp.gate",
-                                        "mlp.out"};
-    static uint64_t index[RDK_MAX_LAYERS * 7 + 3];
+    static const char *const parts[] = {"attention.wq",    "attention.wk", "attention.wv",
+                                        "attention.score", "attention.wo", "mlp.in",
+                                        "mlp.gate",        "mlp.out"};
+    static uint64_t index[RDK_MAX_LAYERS * 8 + 3];
     size_t n = 0;
     index[n++] = rdk_nn_name_index("tokens.weight");
     index[n++] = rdk_nn_name_index("positions.weight");
     index[n++] = rdk_nn_name_index("head.weight");
     for (int layer = 0; layer < RDK_MAX_LAYERS; layer++)
-        for (int i = 0; i < 7; i++) {
+        for (int i = 0; i < 8; i++) {
             char name[RDK_NAME_TEXT];
             snprintf(name, sizeof name, "layers.%d.%s.weight", layer, parts[i]);
             index[n++] = rdk_nn_name_index(name);
@@ -272,6 +310,11 @@ START_TEST(first_values_have_the_documented_spread)
             ck_assert(p->tensor.data[e] == (rdk_real)p->init_mean);
     }
     rdk_model_free(m);
+    /* additive: w as a matrix from d_k to one score, and W_Q has no scale to take up */
+    c.attention = RDK_ADDITIVE;
+    ck_assert_close(rdk_init_std(&c, RDK_ROLE_SCORE), _i == 1 ? .02 : 1 / sqrt(48.), 1e-12, 0);
+    ck_assert_close(rdk_init_std(&c, RDK_ROLE_WQ), _i == 1 ? .02 : .125, 1e-12, 0);
+    c.attention = RDK_DOT;
     c.tie = true;
     ck_assert_close(rdk_init_std(&c, RDK_ROLE_TOKENS), _i == 1 ? .02 : .125, 1e-12, 0);
 }

@@ -116,6 +116,16 @@ CALL(bad_dropout, rdk_dropout(t, a, 1))
 CALL(bad_rope, rdk_rope(t, a, 10))
 CALL(bad_rope_odd, rdk_rope(t, grid(t, a), 10))
 CALL(bad_rope_base, rdk_rope(t, rdk_reshape(t, b, 4, DIMS(1, 2, 5, 2)), 1))
+static rdk_tensor *add_up(rdk_tape *t, rdk_tensor *a, rdk_tensor *w, size_t heads)
+{
+    rdk_tensor *q = rdk_reshape(t, a, 3, DIMS(1, 2, 3));
+    rdk_attention_args args = {.n_heads = heads, .scale = 1};
+    return rdk_additive_attention(t, q, q, q, w, &args);
+}
+
+CALL(bad_weight, add_up(t, a, b, 1))
+CALL(flat_weight, add_up(t, a, rdk_slice(t, flat(t, a), 0, 0, 3), 3))
+CALL(additive_heads, add_up(t, a, b, 2))
 CALL(bad_heads, attend(t, a, b, (rdk_attention_args){.n_heads = 2, .scale = 1}))
 CALL(no_heads, attend(t, a, b, (rdk_attention_args){.n_heads = 0, .scale = 1}))
 CALL(bad_places, attend(t, a, b, (rdk_attention_args){.n_heads = 9, .scale = 1}))
@@ -124,6 +134,11 @@ CALL(bad_length_below,
      attend(t, a, b, (rdk_attention_args){.n_heads = 1, .lengths = (int32_t[]){-1}}))
 CALL(bad_scale, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .scale = NAN}))
 CALL(bad_p, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .dropout = 1.5}))
+CALL(bad_score_gain, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .gain = flat(t, b)}))
+CALL(bad_sink, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .sink = flat(t, b)}))
+CALL(bad_softcap, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .softcap = -2}))
+CALL(bad_base, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .length_base = 1}))
+CALL(bad_spectral, rdk_spectral_scale(t, a, flat(t, a), flat(t, a), flat(t, b)))
 CALL(bad_target, rdk_cross_entropy(t, a, (int32_t[]){0, 3}, 1, NULL, NULL))
 CALL(bad_target_below, rdk_cross_entropy(t, a, (int32_t[]){-2, 0}, 1, NULL, NULL))
 CALL(bad_denominator, rdk_cross_entropy(t, a, (int32_t[]){0, 0}, 0, NULL, NULL))
@@ -139,6 +154,11 @@ static const refusal refusals[] = {
     {{"matmul of [2, 1, 3] and [4, 1, 5]", "leading dimensions"}, RDK_ESHAPE, bad_batch},
     {{"linear of [2, 3] and [4, 5]", "[out, 3]"}, RDK_ESHAPE, bad_linear},
     {{"linear of [2, 3], [2, 3] and [20]", "must be [2]"}, RDK_ESHAPE, bad_bias},
+    {{"spectral_scale of [2, 3]", "[out, in], [1], [out] and [in]"}, RDK_ESHAPE, bad_spectral},
+    {{"attention with a gain of [20]", "must be [H], here [1]"}, RDK_ESHAPE, bad_score_gain},
+    {{"attention with a sink of [20]", "must be [H], here [1]"}, RDK_ESHAPE, bad_sink},
+    {{"attention with softcap -2", "positive, or 0"}, RDK_EVALUE, bad_softcap},
+    {{"attention with length_base 1", "above 1, or 0"}, RDK_EVALUE, bad_base},
     {{"add of [2, 3] and [4, 5]", "equal or 1"}, RDK_ESHAPE, bad_add},
     {{"sub of [2, 3] and [4, 5]", "equal or 1"}, RDK_ESHAPE, bad_sub},
     {{"mul of [4, 5] and [2, 3]", "equal or 1"}, RDK_ESHAPE, bad_mul},
@@ -171,6 +191,9 @@ static const refusal refusals[] = {
      bad_heads},
     {{"attention of [1, 2, 3]", "0 heads"}, RDK_ESHAPE, no_heads},
     {{"attention of [1, 2, 3]", "[2, 1, 10]"}, RDK_ESHAPE, bad_places},
+    {{"additive_attention with a w of [4, 5]", "[H, d_k], here [1, 3]"}, RDK_ESHAPE, bad_weight},
+    {{"additive_attention with a w of [3]", "here [3, 1]"}, RDK_ESHAPE, flat_weight},
+    {{"additive_attention of [1, 2, 3]", "2 heads do not divide 3"}, RDK_ESHAPE, additive_heads},
     {{"length 3 of sequence 0", "0 to 2"}, RDK_EVALUE, bad_length},
     {{"length -1 of sequence 0", "0 to 2"}, RDK_EVALUE, bad_length_below},
     {{"attention with scale nan", "finite"}, RDK_EVALUE, bad_scale},

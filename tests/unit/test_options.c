@@ -176,10 +176,17 @@ END_TEST
 START_TEST(what_does_nothing_is_told)
 {
     static const char *const meets[][4] = {
-        {"qk-gain", "2", "qk-norm", "rms"},      {"qk-gain-learned", "off", "scale", "qknorm"},
-        {"data", "f", "task", "text"},           {"tokenizer", "byte", "task", "text"},
-        {"val-fraction", "0.2", "task", "text"}, {"min-lr", "0", "schedule", "linear"},
-        {"momentum", "0.5", "optimizer", "sgd"}, {"force", "on", "out", "run"},
+        {"qk-gain", "2", "qk-norm", "rms"},
+        {"qk-gain-learned", "off", "scale", "qknorm"},
+        {"data", "f", "task", "text"},
+        {"tokenizer", "byte", "task", "text"},
+        {"val-fraction", "0.2", "task", "text"},
+        {"min-lr", "0", "schedule", "linear"},
+        {"momentum", "0.5", "optimizer", "sgd"},
+        {"force", "on", "out", "run"},
+        {"qk-clip-alpha", "1", "qk-clip", "100"},
+        {"length-gain", "1", "length-scale", "ssmax"},
+        {"length-base", "9", "length-scale", "log"},
     };
     size_t needy = 0;
     for (size_t k = 0; k < sizeof meets / sizeof *meets; k++) {

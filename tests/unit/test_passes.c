@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * An update that goes through the model in several passes beside the same sequences in one: loss,
- * gradients and statistics are the same but for rounding, and the cutting fits the sequences. */
+ * An update that goes through the model in groups of passes beside the same sequences in one: loss,
+ * gradients and statistics are the same but for rounding, threads change no bit of them, and the
+ * cutting fits the sequences. */
 #include "harness.h"
 
 #include "run/trainer.h"
@@ -37,12 +38,12 @@ static double loss_of_one_pass(rdk_trainer *r)
     rdk_batch *b = &r->batch;
     rdk_batch_train(b, r->task, r->config.seed, 0);
     rdk_model_zero_grad(r->model);
-    rdk_tape_reset(r->tape);
+    rdk_tape_reset(r->tapes[0]);
     rdk_tensor *logits =
-        rdk_model_logits(r->model, r->tape, b->n, b->len, b->input, b->length, NULL);
-    rdk_tensor *loss = rdk_cross_entropy(r->tape, logits, b->target, (double)rdk_batch_counted(b),
-                                         b->nll, b->best);
-    ck_assert(rdk_tape_backward(r->tape, loss));
+        rdk_model_logits(r->model, r->tapes[0], b->n, b->len, b->input, b->length, NULL);
+    rdk_tensor *loss = rdk_cross_entropy(r->tapes[0], logits, b->target,
+                                         (double)rdk_batch_counted(b), b->nll, b->best);
+    ck_assert(rdk_tape_backward(r->tapes[0], loss));
     return (double)loss->data[0];
 }
 
@@ -68,26 +69,124 @@ START_TEST(several_passes_and_one)
 }
 END_TEST
 
-/* Every batch is cut into about equal passes, none larger than what is meant to fit. */
+/* Groups side by side, some threads idle, or threads shared by the loops: the same bits. */
+START_TEST(threads_change_no_bit)
+{
+    static const int threads[] = {2, 3, 4, 8};
+    rdk_threads_set(1);
+    rdk_trainer *one = new_trainer("9", "2");
+    rdk_step_report of_one, of_many;
+    ck_assert_uint_eq(one->groups, 8); /* 18 sequences of 129 tokens */
+    ck_assert(rdk_step_gradients(one, true, &of_one));
+    rdk_threads_set(threads[_i]);
+    rdk_trainer *many = new_trainer("9", "2");
+    ck_assert(rdk_step_gradients(many, true, &of_many));
+    ck_assert_mem_eq(rdk_model_grads(many->model), rdk_model_grads(one->model),
+                     rdk_model_size(one->model) * sizeof(rdk_real));
+    ck_assert_mem_eq(many->batch.nll, one->batch.nll,
+                     one->batch.n * one->batch.len * sizeof *one->batch.nll);
+    ck_assert(of_many.pass.loss == of_one.pass.loss && of_many.grad_norm == of_one.grad_norm);
+    ck_assert_mem_eq(rdk_measure_head(many->measure, 0, 1), rdk_measure_head(one->measure, 0, 1),
+                     sizeof(rdk_head_figures));
+    free_trainer(many);
+    free_trainer(one);
+}
+END_TEST
+
+/* Of several groups that fail, the first one is told of, whoever came first. */
+static bool fails_from_third(rdk_trainer *r, const rdk_pass_at *at, void *context)
+{
+    (void)r, (void)context;
+    return at->group < 2 || rdk_fail(at->status, RDK_ENONFINITE, "group %zu", at->group);
+}
+
+START_TEST(the_first_failure_counts)
+{
+    rdk_threads_set(1 + _i);
+    rdk_trainer *r = new_trainer("9", "2");
+    ck_assert(!rdk_passes(r, r->batch.n, r->groups, fails_from_third, NULL));
+    ck_assert_int_eq(status.code, RDK_ENONFINITE);
+    ck_assert_str_eq(status.message, "group 2");
+    free_trainer(r);
+}
+END_TEST
+
+static bool count_sequences(rdk_trainer *r, const rdk_pass_at *at, void *context)
+{
+    unsigned *seen = context;
+    ck_assert_uint_ge(at->n, 1);
+    ck_assert_uint_le(at->n, rdk_pass_sequences(&r->config));
+    for (size_t i = at->first; i < at->first + at->n; i++) seen[i]++;
+    return true;
+}
+
+/* Each sequence once, however many there are for the groups. */
+START_TEST(every_sequence_once)
+{
+    rdk_threads_set(1);
+    rdk_trainer *r = new_trainer("9", "2");
+    for (size_t n = 1; n <= r->batch.n; n++) {
+        for (size_t groups = 1; groups <= RDK_MOST_GROUPS; groups++) {
+            unsigned seen[19] = {0};
+            ck_assert(rdk_passes(r, n, groups, count_sequences, seen));
+            for (size_t i = 0; i < 19; i++) ck_assert_uint_eq(seen[i], i < n);
+        }
+    }
+    free_trainer(r);
+}
+END_TEST
+
+static rdk_config default_sizes(size_t batch)
+{
+    rdk_config c;
+    rdk_config_init(&c);
+    c.batch = batch;
+    c.model.d_model = 64, c.model.heads = 2, c.model.d_k = 64, c.model.d_ff = 256;
+    c.model.vocab = 64, c.model.max_len = 24;
+    return c;
+}
+
+/* Every group is cut into about equal passes, none larger than what is meant to fit. */
 START_TEST(passes_are_about_equal)
 {
     for (size_t batch = 1; batch <= 70; batch++) {
-        rdk_config c;
-        rdk_config_init(&c);
-        c.batch = batch;
-        c.model.d_model = 64, c.model.heads = 2, c.model.d_k = 64, c.model.d_ff = 256;
-        c.model.vocab = 64, c.model.max_len = 24; /* the default run: 512 tokens, 21 sequences */
-        size_t n = rdk_pass_sequences(&c), passes = (batch + n - 1) / n;
+        rdk_config c = default_sizes(batch); /* 512 tokens fit, 21 sequences */
+        size_t groups = rdk_group_count(&c), of_group = (batch + groups - 1) / groups;
+        size_t n = rdk_pass_sequences(&c), passes = (of_group + n - 1) / n;
         ck_assert_uint_le(n, 21);
-        ck_assert_uint_le(passes, (batch + 20) / 21);
-        ck_assert_uint_lt(passes * n - batch, passes);
+        ck_assert_uint_le(passes, (of_group + 20) / 21);
+        ck_assert_uint_lt(passes * n - of_group, passes);
         c.model.max_len = 1 << 20; /* longer than any pass: one at a time */
         ck_assert_uint_eq(rdk_pass_sequences(&c), 1);
     }
 }
 END_TEST
 
+START_TEST(groups_repay_their_gradients)
+{
+    static const struct {
+        size_t batch, accum, d_model, groups;
+    } cases[] = {
+        {1, 1, 64, 1},  /* nothing to cut */
+        {21, 1, 64, 1}, /* 504 tokens: two groups of 256 are more */
+        {22, 1, 64, 2},   {11, 2, 64, 2},     {43, 1, 64, 4},
+        {4000, 1, 64, 8}, {4000, 1, 2048, 1}, /* gradients above 64 MiB are not kept twice */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rdk_config c = default_sizes(cases[i].batch);
+        c.accum = cases[i].accum;
+        c.model.layers = 2, c.model.d_model = cases[i].d_model;
+        c.model.d_ff = 4 * cases[i].d_model;
+        ck_assert_uint_eq(rdk_group_count(&c), cases[i].groups);
+    }
+}
+END_TEST
+
 RDK_TEST_MAIN("passes", {
     ADD_LOOP(several_passes_and_one, 4);
+    ADD_LOOP(threads_change_no_bit, 4);
+    ADD_LOOP(the_first_failure_counts, 3);
+    ADD(every_sequence_once);
     ADD(passes_are_about_equal);
+    ADD(groups_repay_their_gradients);
 })

@@ -89,10 +89,43 @@ START_TEST(qk_norm_follows_the_scaling_until_it_is_set)
 }
 END_TEST
 
+START_TEST(the_scale_follows_the_attention_until_it_is_set)
+{
+    static const struct {
+        const char *attention, *scale, *want;
+    } cases[] = {{"dot", "auto", "sqrt"},
+                 {"additive", "auto", "none"},
+                 {"additive", "0.5", "0.5"},
+                 {"dot", "none", "none"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rdk_config_init(&config);
+        set(&config, "attention", cases[i].attention);
+        set(&config, "scale", cases[i].scale);
+        resolved(&config);
+        ck_assert_str_eq(config.model.scale, cases[i].want);
+        round_trip(&config);
+    }
+    rdk_config_init(&config);
+    resolved(&config);
+    rdk_config_unresolve(&config);
+    set(&config, "attention", "additive"); /* over a resolved file */
+    resolved(&config);
+    ck_assert_str_eq(config.model.scale, "none");
+    rdk_config_unresolve(&config);
+    set(&config, "attention", "dot");
+    resolved(&config);
+    ck_assert_str_eq(config.model.scale, "sqrt");
+}
+END_TEST
+
 START_TEST(resolving_twice_changes_nothing)
 {
-    static const char *const lines[] = {"", "heads = 4", "scale = qknorm\nd-model = 96",
-                                        "steps = 20", "task = sort\nqk-norm = l2"};
+    static const char *const lines[] = {"",
+                                        "heads = 4",
+                                        "scale = qknorm\nd-model = 96",
+                                        "steps = 20",
+                                        "task = sort\nqk-norm = l2",
+                                        "attention = additive"};
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
         rdk_status s = {0};
         rdk_config_init(&config);
@@ -251,6 +284,7 @@ RDK_TEST_MAIN("resolve", {
     ADD(the_default_run_is_the_pilot);
     ADD(the_width_of_a_head);
     ADD(qk_norm_follows_the_scaling_until_it_is_set);
+    ADD(the_scale_follows_the_attention_until_it_is_set);
     ADD(resolving_twice_changes_nothing);
     ADD(an_option_over_a_resolved_file_carries_its_followers);
     ADD(evaluating_takes_a_tenth_of_the_time);

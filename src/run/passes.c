@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ * How sequences go through the model.
+ *
+ * A batch is cut into groups, a group into passes. The passes of a group follow one another, on one
+ * tape, and add to one gradient; the gradients of the groups are then added in their order. Where
+ * there is a group for every thread, groups go side by side, each on one thread from its first pass
+ * to its last, which saves waking the threads for every op. Else they follow one another and the
+ * threads share the loops inside the ops.
+ *
+ * Invariant: the cutting is a function of the configuration alone, since the bits of a sum follow
+ * it; which thread does what changes none.
+ * Read next: step.c and evaluate.c, which say what a pass does. */
+#include "base/parallel.h"
+#include "trainer.h"
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* n things in pieces of at most `largest`. */
+static size_t pieces(size_t n, size_t largest)
+{
+    return n / largest + (n % largest != 0);
+}
+
+static size_t widest(const rdk_model_config *m)
+{
+    size_t width = larger(larger(m->d_model, m->heads * m->d_k), m->vocab);
+    return m->mlp == RDK_MLP_NONE ? width : larger(width, m->d_ff);
+}
+
+size_t rdk_pass_sequences(const rdk_config *c)
+{
+    enum {
+        PASS_ELEMENTS = 128 * 1024, /* of the widest tensor: a half of a 1 MiB cache as floats */
+        PASS_TOKENS = 256,          /* fewer do not repay the packing of a weight */
+    };
+    const rdk_model_config *m = &c->model;
+    size_t tokens = larger(PASS_ELEMENTS / widest(m), PASS_TOKENS);
+    size_t most = larger(tokens / m->max_len, 1);
+    size_t of_group = pieces(c->batch * c->accum, rdk_group_count(c));
+    return pieces(of_group, pieces(of_group, smaller(most, c->batch))); /* about equal passes */
+}
+
+/* A power of two, which most machines' threads divide or are divided by. */
+size_t rdk_group_count(const rdk_config *c)
+{
+    enum {
+        GROUP_TOKENS = 256,       /* fewer do not repay adding up a group's gradients, */
+        REPLICA_BYTES = 64 << 20, /* nor the memory of them where the model is large */
+    };
+    double tokens = (double)c->batch * (double)c->accum * (double)c->model.max_len;
+    double bytes = rdk_matrix_elements(&c->model) * sizeof(rdk_real);
+    size_t groups = 1;
+    while (2 * groups <= RDK_MOST_GROUPS && 2 * groups <= c->batch * c->accum &&
+           (double)(2 * groups) * GROUP_TOKENS <= tokens &&
+           (double)(2 * groups - 1) * bytes <= REPLICA_BYTES)
+        groups *= 2;
+    return groups;
+}
+
+/* Where group g of `groups` begins. */
+static size_t group_begin(size_t n, size_t groups, size_t g)
+{
+    size_t longer = n % groups;
+    return g * (n / groups) + smaller(g, longer);
+}
+
+typedef struct round {
+    rdk_trainer *r;
+    size_t n, groups, most; /* sequences, groups, sequences of a pass */
+    rdk_pass_fn fn;
+    void *context;
+} round_of;
+
+static bool run_group(const round_of *a, size_t g, rdk_status *s)
+{
+    size_t worker = (size_t)rdk_thread_index(), end = group_begin(a->n, a->groups, g + 1);
+    rdk_pass_at at = {.worker = worker, .group = g, .tape = a->r->tapes[worker], .status = s};
+    for (at.first = group_begin(a->n, a->groups, g); at.first < end; at.first += at.n) {
+        at.n = smaller(a->most, end - at.first);
+        if (!a->fn(a->r, &at, a->context)) return false;
+    }
+    return true;
+}
+
+bool rdk_passes(rdk_trainer *r, size_t n, size_t groups, rdk_pass_fn fn, void *context)
+{
+    const round_of a = {r, n, groups, rdk_pass_sequences(&r->config), fn, context};
+    rdk_status failed[RDK_MOST_GROUPS] = {{0}};
+    bool side_by_side = groups >= (size_t)rdk_threads() && !r->config.profile;
+    RDK_PARALLEL_FOR_IF(side_by_side)
+    for (size_t g = 0; g < groups; g++) run_group(&a, g, &failed[g]);
+    for (size_t g = 0; g < groups; g++)
+        if (!rdk_ok(&failed[g]))
+            return rdk_fail(r->status, failed[g].code, "%s", failed[g].message);
+    return true;
+}
