@@ -61,6 +61,10 @@ void rdk_saved_run_option(const rdk_saved_run *r, const rdk_option *o, rdk_text 
  * on the page. */
 bool rdk_report_write(const char *directory, const char *path, rdk_status *s);
 
+/* Writes every figure of such a page as a file of its own, directory/NAME.svg: a picture that needs
+ * nothing beside it, on white. Makes the directory. */
+bool rdk_report_pictures(const char *page, const char *directory, rdk_status *s);
+
 typedef struct rdk_show_options {
     const char *const *directories; /* [n_directories] runs or ablations */
     size_t n_directories;

@@ -11,6 +11,8 @@ typedef void rdk_section(rdk_report *r, rdk_text *t);
 rdk_section rdk_section_verdict, rdk_section_table, rdk_section_curves, rdk_section_attention,
     rdk_section_gradients, rdk_section_maps, rdk_section_rates, rdk_section_trajectory,
     rdk_section_metrics;
+/* sec_start.c: a part of section 3, where d_k was varied. */
+void rdk_start_figure(rdk_report *r, rdk_text *t);
 
 /* ---- figures of a run, for intervals --------------------------------------------------------- */
 

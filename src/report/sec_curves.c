@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Sections 2 and 3: loss and accuracy; entropy by layer, and score deviations beside theory.
- * Read next: sec_gradients.c. */
+ * Read next: sec_start.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,5 +207,6 @@ void rdk_section_attention(rdk_report *r, rdk_text *t)
         return;
     }
     entropy_figure(r, t);
+    rdk_start_figure(r, t);
     deviation_figure(r, t);
 }

@@ -108,7 +108,7 @@ static void draw_series(rdk_report *r, rdk_text *t, const start_panel *a, const 
         y[n++] = v.mean;
         rdk_panel_dot(t, p, x[n - 1], v.mean, 0, classes, r->series[series]);
     }
-    rdk_panel_clip(t, p, rdk_report_id(r, "fig-starts"), (size_t)(a - STARTS));
+    rdk_panel_clip(t, p, rdk_report_id(r, "fig-start-gradients"), (size_t)(a - STARTS));
     snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series],
              r->colour[series]);
     if (n) rdk_panel_line(t, p, &(rdk_curve){n, x, y}, classes);
@@ -134,7 +134,7 @@ static void starts_rows(rdk_report *r, rdk_text *t)
             rdk_text_add(&csv, "\n");
         }
     }
-    rdk_figure_csv(t, rdk_report_id(r, "fig-starts"), &csv);
+    rdk_figure_csv(t, rdk_report_id(r, "fig-start-gradients"), &csv);
     rdk_text_free(&csv);
 }
 
@@ -152,7 +152,7 @@ static void starts_figure(rdk_report *r, rdk_text *t)
     x.given = widths;
     x.n_given = widths ? r->n_panels : 0;
     rdk_panel_at(0, PANELS, PANELS, rdk_key_height(r, false, 0), &height);
-    rdk_figure_open(t, rdk_report_id(r, "fig-starts"), "marks", false, height,
+    rdk_figure_open(t, rdk_report_id(r, "fig-start-gradients"), "marks", false, height,
                     "Gradients at the start against d_k");
     rdk_figure_key(t, r, false, 0);
     for (size_t k = 0; k < PANELS; k++) {
@@ -161,7 +161,7 @@ static void starts_figure(rdk_report *r, rdk_text *t)
         p.metric = STARTS[k].metric;
         p.x = x;
         p.y = y_axis(r, &STARTS[k]);
-        rdk_panel_open(t, &p, rdk_report_id(r, "fig-starts"), k);
+        rdk_panel_open(t, &p, rdk_report_id(r, "fig-start-gradients"), k);
         for (size_t s = 0; s < r->n_series; s++) draw_series(r, t, &STARTS[k], &p, s);
         rdk_panel_close(t);
     }

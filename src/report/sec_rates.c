@@ -128,13 +128,14 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
     rdk_axis_finish(&x);
     x.given = r->rate_value;
     x.n_given = r->n_rates;
-    rdk_panel_at(0, r->n_panels, columns, rdk_key_height(r, false, 0), &height);
-    rdk_figure_open(t, rdk_report_id(r, "fig-rates"), "marks", false, height,
+    bool half = r->n_panels == 1;
+    double key = rdk_key_height(r, half, 0);
+    rdk_panel_at(0, r->n_panels, columns, key, &height);
+    rdk_figure_open(t, rdk_report_id(r, "fig-rates"), "marks", half, height,
                     "Final loss against learning rate");
-    rdk_figure_key(t, r, false, 0);
+    rdk_figure_key(t, r, half, 0);
     for (size_t panel = 0; panel < r->n_panels; panel++) {
-        rdk_panel p =
-            rdk_panel_at(panel, r->n_panels, columns, rdk_key_height(r, false, 0), &height);
+        rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, key, &height);
         panel_title(r, panel, "Final loss", title);
         p.title = title;
         p.metric = "loss";
