@@ -129,7 +129,7 @@ static bool is_reparametrised(const layout *l, rdk_role role)
 static rdk_affine place_linear(layout *l, rdk_role role, const char *name, size_t out, size_t in)
 {
     char buf[RDK_NAME_TEXT];
-    rdk_affine a = {NULL};
+    rdk_affine a = {0};
     a.weight = place(l, role, join(buf, name, "weight"), out, in, 0);
     if (l->config->bias) a.bias = place(l, RDK_ROLE_BIAS, join(buf, name, "bias"), 0, out, 0);
     if (is_reparametrised(l, role)) {
@@ -144,7 +144,7 @@ static rdk_affine place_norm(layout *l, const char *name)
 {
     const rdk_model_config *c = l->config;
     char buf[RDK_NAME_TEXT];
-    rdk_affine a = {NULL};
+    rdk_affine a = {0};
     a.weight = place(l, RDK_ROLE_NORM, join(buf, name, "gain"), 0, c->d_model, 1);
     if (c->bias && c->norm == RDK_LAYER_NORM)
         a.bias = place(l, RDK_ROLE_NORM, join(buf, name, "bias"), 0, c->d_model, 0);
