@@ -32,14 +32,15 @@ enum { RDK_MAX_DIMS = 6 };
  *
  * grad: NULL until the first gradient arrives in backward (it is made at that moment). Afterwards
  * leaves have theirs, what was computed on the way only by rdk_tape_keep_gradients;
- * a parameter's grad stands from the start and is added to. Ops reach it with rdk_grad or
- * rdk_grad_unless_new only. */
+ * a parameter's grad stands from the start and is added to, or, where it is stale, written first.
+ * Ops reach it with rdk_grad or rdk_grad_unless_new only. */
 typedef struct rdk_tensor {
     rdk_real *data;
     rdk_real *grad;
     int n_dims;
     size_t dim[RDK_MAX_DIMS];
     bool needs_grad;            /* a parameter, or computed from one */
+    bool grad_stale;            /* grad holds nothing of use: whoever comes first writes it */
     struct rdk_tensor *view_of; /* shares data and grad of that tensor (reshape), else NULL;
                                  * read a view's gradient with rdk_grad */
     const char *name;           /* for messages; NULL where unnamed */
@@ -145,7 +146,7 @@ bool rdk_tape_would_record(const rdk_tape *t, int n_in, rdk_tensor *const *in);
  * none, or without memory (the tape then has failed). */
 rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x);
 /* The same for an op that can write as well as add, without zeroing first: where *add is false the
- * gradient was made just now and holds nothing, and the op must write all of it before anything
+ * gradient was made just now or was stale, holds nothing, and the op must write all of it before anything
  * else asks for it (its other inputs may be the same tensor). */
 rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add);
 /* Memory on the tape, not zeroed; and scratch that ends with the call (mark and release). */

@@ -174,6 +174,10 @@ size_t rdk_model_size(const rdk_model *m); /* elements of the buffers (padding i
 rdk_real *rdk_model_values(rdk_model *m);
 rdk_real *rdk_model_grads(rdk_model *m);
 void rdk_model_zero_grad(rdk_model *m);
+/* The same without writing zeros: the next backward writes what it would have added to them. Then
+ * settle zeroes what it did not come to. Between the two no gradient is to be read. */
+void rdk_model_drop_grads(rdk_model *m);
+void rdk_model_settle_grads(rdk_model *m);
 /* Adds the gradients of these n replicas to those of m, one after the other. */
 void rdk_model_gather_grads(rdk_model *m, size_t n, rdk_model *const *replica);
 /* With sigma_reparam, after each update of the weights: one step of the power iterations that

@@ -41,6 +41,9 @@ rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add)
     if (!root->grad) {
         root->grad = take(t, rdk_size(root));
         *add = false;
+    } else if (root->grad_stale) {
+        root->grad_stale = false;
+        *add = false;
     }
     return root->grad;
 }

@@ -130,8 +130,23 @@ rdk_real *rdk_model_grads(rdk_model *m)
     return m->grads;
 }
 
+void rdk_model_drop_grads(rdk_model *m)
+{
+    for (size_t i = 0; i < m->n_params; i++) m->param[i].tensor.grad_stale = true;
+}
+
+void rdk_model_settle_grads(rdk_model *m)
+{
+    for (size_t i = 0; i < m->n_params; i++) {
+        rdk_tensor *x = &m->param[i].tensor;
+        if (x->grad_stale) memset(x->grad, 0, rdk_size(x) * sizeof *x->grad);
+        x->grad_stale = false;
+    }
+}
+
 void rdk_model_zero_grad(rdk_model *m)
 {
+    for (size_t i = 0; i < m->n_params; i++) m->param[i].tensor.grad_stale = false;
     memset(m->grads, 0, m->size * sizeof *m->grads);
 }
 

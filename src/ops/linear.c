@@ -17,9 +17,9 @@ static void linear_backward(rdk_tape *t, const rdk_node *n)
     bool add;
     rdk_real *dx = rdk_grad_unless_new(t, n->in[0], &add);
     if (dx) k->gemm(false, false, rows, n_in, n_out, dy, n_out, w->data, n_in, dx, n_in, add);
-    rdk_real *dw = rdk_grad(t, n->in[1]);
+    rdk_real *dw = rdk_grad_unless_new(t, n->in[1], &add);
+    if (dw) k->gemm(true, false, n_out, n_in, rows, dy, n_out, x->data, n_in, dw, n_in, add);
     rdk_real *db = rdk_grad(t, n->in[2]);
-    if (dw) k->gemm(true, false, n_out, n_in, rows, dy, n_out, x->data, n_in, dw, n_in, true);
     if (db) k->sum_rows(rows, n_out, dy, db);
 }
 

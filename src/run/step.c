@@ -79,13 +79,17 @@ static void score_max_end(rdk_trainer *r)
             if (score_max_of(r, w)[i] > r->score_max[i]) r->score_max[i] = score_max_of(r, w)[i];
 }
 
+static rdk_model *model_of(const rdk_trainer *r, size_t group)
+{
+    return group ? r->replicas[group - 1] : r->model;
+}
+
 /* Forward and backward; the part of nll and best that belongs to these sequences is filled. */
 static bool pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
 {
     const update *u = context;
     rdk_batch *b = &r->batch;
     rdk_tape *t = at->tape;
-    rdk_model *model = at->group ? r->replicas[at->group - 1] : r->model;
     size_t token = at->first * b->len;
 
     rdk_model_probe probe = {0};
@@ -95,8 +99,8 @@ static bool pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
     rdk_tape_reset(t);
     rdk_tape_training(t, true, (rdk_stream){r->config.seed, RDK_FOR_DROPOUT, r->step},
                       (uint32_t)at->first);
-    rdk_tensor *logits =
-        rdk_model_logits(model, t, at->n, b->len, b->input + token, b->length + at->first, &probe);
+    rdk_tensor *logits = rdk_model_logits(model_of(r, at->group), t, at->n, b->len,
+                                          b->input + token, b->length + at->first, &probe);
     rdk_tape_scope(t, "the loss");
     rdk_tensor *loss = rdk_cross_entropy(t, logits, b->target + token, u->counted, b->nll + token,
                                          b->best + token);
@@ -110,9 +114,10 @@ static bool pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
 static bool all_passes(rdk_trainer *r, update u)
 {
     score_max_begin(r);
-    rdk_model_zero_grad(r->model);
-    for (size_t g = 1; g < r->groups; g++) rdk_model_zero_grad(r->replicas[g - 1]);
-    if (!rdk_passes(r, r->batch.n, r->groups, pass, &u)) return false;
+    for (size_t g = 0; g < r->groups; g++) rdk_model_drop_grads(model_of(r, g));
+    bool ok = rdk_passes(r, r->batch.n, r->groups, pass, &u);
+    for (size_t g = 0; g < r->groups; g++) rdk_model_settle_grads(model_of(r, g));
+    if (!ok) return false;
     rdk_model_gather_grads(r->model, r->groups - 1, r->replicas);
     score_max_end(r);
     return true;

@@ -33,11 +33,9 @@ static void free_trainer(rdk_trainer *r)
 }
 
 /* Without the trainer: all sequences at once. */
-static double loss_of_one_pass(rdk_trainer *r)
+static double pass_once(rdk_trainer *r)
 {
     rdk_batch *b = &r->batch;
-    rdk_batch_train(b, r->task, r->config.seed, 0);
-    rdk_model_zero_grad(r->model);
     rdk_tape_reset(r->tapes[0]);
     rdk_tensor *logits =
         rdk_model_logits(r->model, r->tapes[0], b->n, b->len, b->input, b->length, NULL);
@@ -45,6 +43,13 @@ static double loss_of_one_pass(rdk_trainer *r)
                                          (double)rdk_batch_counted(b), b->nll, b->best);
     ck_assert(rdk_tape_backward(r->tapes[0], loss));
     return (double)loss->data[0];
+}
+
+static double loss_of_one_pass(rdk_trainer *r)
+{
+    rdk_batch_train(&r->batch, r->task, r->config.seed, 0);
+    rdk_model_zero_grad(r->model);
+    return pass_once(r);
 }
 
 START_TEST(several_passes_and_one)
@@ -65,6 +70,28 @@ START_TEST(several_passes_and_one)
         ck_assert_close((double)rdk_model_grads(r->model)[i], (double)once[i], 1e-5, largest);
     ck_assert(rdk_measure_head(r->measure, 0, 1)->q_rms > 0);
     rdk_free(once);
+    free_trainer(r);
+}
+END_TEST
+
+/* Dropped gradients are written first and then added to; what no pass came to is 0. */
+START_TEST(dropped_is_zeroed)
+{
+    rdk_trainer *r = new_trainer("7", "1");
+    size_t size = rdk_model_size(r->model);
+    rdk_real *zeroed = rdk_alloc(size, sizeof *zeroed, &status), *g = rdk_model_grads(r->model);
+    loss_of_one_pass(r);
+    memcpy(zeroed, g, size * sizeof *g);
+    rdk_model_drop_grads(r->model);
+    pass_once(r);
+    rdk_model_settle_grads(r->model);
+    ck_assert_mem_eq(g, zeroed, size * sizeof *g);
+    rdk_model_drop_grads(r->model);
+    rdk_model_settle_grads(r->model);
+    for (size_t i = 0; i < size; i++) ck_assert(g[i] == 0);
+    pass_once(r); /* settled: added to */
+    ck_assert_mem_eq(g, zeroed, size * sizeof *g);
+    rdk_free(zeroed);
     free_trainer(r);
 }
 END_TEST
@@ -184,6 +211,7 @@ END_TEST
 
 RDK_TEST_MAIN("passes", {
     ADD_LOOP(several_passes_and_one, 4);
+    ADD(dropped_is_zeroed);
     ADD_LOOP(threads_change_no_bit, 4);
     ADD_LOOP(the_first_failure_counts, 3);
     ADD(every_sequence_once);
