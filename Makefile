@@ -213,7 +213,7 @@ bench: bench-programs ## measure kernels and whole steps beside the machine's li
 
 # ---- longer checks --------------------------------------------------------------------------------
 
-.PHONY: reference science recipes browser
+.PHONY: reference science science-long recipes browser
 browser: program ## read a report in a headless Chromium (needs chromium and node; else skipped)
 	@tests/browser/report.sh
 
@@ -223,8 +223,20 @@ recipes: ## apply the examples of docs/recipes.md to a copy of the tree, and tes
 reference: program ## train published configurations and compare (minutes; RDK_SHAKESPEARE=FILE: also the text)
 	@tests/reference/start.sh && tests/reference/random.sh && tests/reference/sort.sh && tests/reference/text.sh
 
-science: program ## the default run under four scalings, three seeds, with its claims checked
-	@ablations/four-scalings.sh 1 2 3
+# Both begin anew: what an older program measured is no check of this one.
+FAST := variance-by-dk gradient-anatomy heads-at-fixed-width lr-window four-scalings \
+	entropy-against-loss init-matters plateau-at-1024
+LONG := logit-growth kappa
+# $(1): names; $(2): arguments. All are run, also after one that failed.
+EXPERIMENTS = @status=0; for name in $(1); do echo "== $$name"; ablations/$$name.sh $(2) || status=1; done; exit $$status
+
+science: program ## the experiments of ablations/, their claims checked (about 8 minutes on two cores)
+	@rm -rf runs/science
+	$(call EXPERIMENTS,$(FAST),)
+
+science-long: program ## those on text as well (about 10 minutes more; TEXT=FILE: another text)
+	@rm -rf runs/science/*-growth-* runs/science/kappa-*
+	$(call EXPERIMENTS,$(LONG),$(TEXT))
 
 # ---- care ---------------------------------------------------------------------------------------
 
@@ -235,18 +247,24 @@ lint: ## formatter, both compilers, clang-tidy, cppcheck, shellcheck, the floors
 format: ## lay out all C files as .clang-format says
 	@clang-format -i $(wildcard include/rootdk/*.h src/*/*.[ch] examples/*.c tests/*.h tests/*/*.[ch])
 
-INSTALL_TO = $(DESTDIR)$(PREFIX)
+# One slash between the parts, none at the end. What is said names the place where it will be; a
+# DESTDIR is a stage on the way there. The command is short where the shell finds it.
+TIDY = $(shell printf '%s' '$(1)' | sed 's|//*|/|g; s|\(.\)/$$|\1|')
+PLACE = $(call TIDY,$(PREFIX))
+INSTALL_TO = $(call TIDY,$(DESTDIR)$(PREFIX))
+INSTALLED = $(if $(DESTDIR),staged in $(call TIDY,$(DESTDIR)) for $(PLACE),installed in $(PLACE); next: $(NEXT) --scale sqrt)
+NEXT = $(if $(filter $(PLACE)/bin,$(subst :, ,$(PATH))),rootdk,$(PLACE)/bin/rootdk)
 install: $(PROGRAM) $(LIB) ## program, library, headers, man page into PREFIX (/usr/local)
 	@mkdir -p "$(INSTALL_TO)/bin" "$(INSTALL_TO)/lib/pkgconfig" "$(INSTALL_TO)/include/rootdk" "$(INSTALL_TO)/share/man/man1"
 	@install -m 755 $(PROGRAM) "$(INSTALL_TO)/bin/rootdk"
 	@install -m 644 $(LIB) "$(INSTALL_TO)/lib/librootdk.a"
 	@install -m 644 include/rootdk/*.h "$(INSTALL_TO)/include/rootdk/"
 	@$(PROGRAM) --man > "$(INSTALL_TO)/share/man/man1/rootdk.1"
-	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	@printf '%s\n' 'prefix=$(PLACE)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 		'Name: rootdk' 'Description: minimal Transformer training with a tape-based autograd engine' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}$(if $(findstring -DRDK_DOUBLE,$(FLAGS_$(MODE))), -DRDK_DOUBLE)' \
 		'Libs: -L$${libdir} -lrootdk $(OPENMP_FLAGS) -lm' > "$(INSTALL_TO)/lib/pkgconfig/rootdk.pc"
-	@echo "installed rootdk $(VERSION) in $(INSTALL_TO); next: rootdk --scale sqrt"
+	@echo "rootdk $(VERSION) $(INSTALLED)"
 
 uninstall: ## take away what install put there
 	@rm -f "$(INSTALL_TO)/bin/rootdk" "$(INSTALL_TO)/lib/librootdk.a" \
@@ -258,7 +276,7 @@ clean: ## take away all that was built
 	@rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "  MODE=$(MODE)  release, double, asan, asan-double, tsan, portable: a folder each in build/"
 	@echo "  CC=$(CC)  OPENMP=$(OPENMP)  CFLAGS=$(CFLAGS)  LDFLAGS=$(LDFLAGS)  PREFIX=$(PREFIX)  V=$(V) (1: show commands)"

@@ -48,7 +48,7 @@ c_files() {
 
 shell_files() {
     echo train .ci/run
-    find scripts tests bench -name '*.sh' 2>/dev/null | sort
+    find scripts tests bench ablations -name '*.sh' 2>/dev/null | sort
 }
 
 # ---- what awk can see ---------------------------------------------------------------------------

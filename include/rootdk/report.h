@@ -33,23 +33,6 @@ const double *rdk_table_numbers(const rdk_table *t, const char *name, rdk_status
 /* The text of a field; "" for a column of -1. */
 const char *rdk_table_word(const rdk_table *t, size_t row, int column);
 
-/* ---- a flat JSON object ---------------------------------------------------------------------- */
-
-/* Keys and values of an object such as run.json. */
-typedef struct rdk_record {
-    char *path;
-    size_t count;
-    struct rdk_record_field {
-        char *key, *value; /* value: a string unescaped; a number as it stands; "" for null */
-    } * fields;
-} rdk_record;
-
-/* NULL on failure: RDK_EIO, RDK_EFORMAT (path, line). */
-rdk_record *rdk_record_read(const char *path, rdk_status *s);
-void rdk_record_free(rdk_record *r);
-const char *rdk_record_word(const rdk_record *r, const char *key); /* NULL where absent */
-double rdk_record_number(const rdk_record *r, const char *key); /* NAN: absent, null, no number */
-
 /* ---- a run ----------------------------------------------------------------------------------- */
 
 /* What a directory says of its run; its tables are read by name where they are wanted. */
@@ -77,6 +60,10 @@ void rdk_saved_run_option(const rdk_saved_run *r, const rdk_option *o, rdk_text 
  * subdirectories, to path: all or nothing. What cannot be read beside others is left out and named
  * on the page. */
 bool rdk_report_write(const char *directory, const char *path, rdk_status *s);
+
+/* Writes every figure of such a page as a file of its own, directory/NAME.svg: a picture that needs
+ * nothing beside it, on white. Makes the directory. */
+bool rdk_report_pictures(const char *page, const char *directory, rdk_status *s);
 
 typedef struct rdk_show_options {
     const char *const *directories; /* [n_directories] runs or ablations */

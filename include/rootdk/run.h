@@ -123,6 +123,10 @@ bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s);
  * followers with it: --config of a sqrt run with --scale qknorm is QK-norm. Resolving afterwards
  * gives the same values back. The vocabulary of a text always follows the text. */
 void rdk_config_unresolve(rdk_config *c);
+/* Of one that a file has, before another text is laid over it: where it evaluates on all windows of
+ * its own text, eval-size is left to rule, which is all windows of the other. It stays as it is
+ * where that text cannot be read: then it has moved, and the other is the same. */
+void rdk_config_unresolve_windows(rdk_config *c);
 /* The options of these scopes as config.ini text. */
 void rdk_config_write(const rdk_config *c, rdk_option_scope last_scope, rdk_text *out);
 
@@ -148,5 +152,22 @@ rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
 bool rdk_describe(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_status *s);
 /* The first sequences of the first batch: input, target, loss mask side by side. */
 bool rdk_show_batch(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_status *s);
+
+/* ---- record.c: a flat JSON object, such as run.json ------------------------------------------ */
+
+/* Keys and values. */
+typedef struct rdk_record {
+    char *path;
+    size_t count;
+    struct rdk_record_field {
+        char *key, *value; /* value: a string unescaped; a number as it stands; "" for null */
+    } * fields;
+} rdk_record;
+
+/* NULL on failure: RDK_EIO, RDK_EFORMAT (path, line). */
+rdk_record *rdk_record_read(const char *path, rdk_status *s);
+void rdk_record_free(rdk_record *r);
+const char *rdk_record_word(const rdk_record *r, const char *key); /* NULL where absent */
+double rdk_record_number(const rdk_record *r, const char *key); /* NAN: absent, null, no number */
 
 #endif

@@ -32,9 +32,11 @@ void rdk_task_close(rdk_task *task);
 size_t rdk_task_type_count(void);
 const char *rdk_task_type_name(size_t i);
 const char *rdk_task_type_about(size_t i); /* one line, says what --seq-len and --vocab mean */
-/* Of the task of that name (one that does not exist: false, 0): does it read --data; what are
- * --seq-len and --vocab where nobody says (vocab 0: the data decide). */
+/* Of the task of that name (one that does not exist: false, 0): does it read --data; can whole
+ * sequences of it be right; what are --seq-len and --vocab where nobody says (vocab 0: the data
+ * decide). */
 bool rdk_task_type_reads_data(const char *name);
+bool rdk_task_type_whole_sequences(const char *name);
 size_t rdk_task_type_usual_length(const char *name);
 size_t rdk_task_type_usual_vocab(const char *name);
 

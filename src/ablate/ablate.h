@@ -46,11 +46,11 @@ int rdk_value_compare(const rdk_option *o, const char *a, const char *b);
 /* ---- grid.c, store.c: the points ------------------------------------------------------------ */
 
 /* An option as somebody gave it. */
-typedef struct rdk_wish {
+typedef struct rdk_setting {
     const rdk_option *option;
     const char *text;
     bool list; /* commas and .. separate values; else the text is one value */
-} rdk_wish;
+} rdk_setting;
 
 typedef struct rdk_ablation {
     rdk_arena *arena; /* owns all below */
@@ -69,22 +69,24 @@ typedef struct rdk_ablation {
 } rdk_ablation;
 
 /* The ablation of a directory (empty: runs/ablate-TASK). What stands there, and the points that the
- * wishes add: an option not wished for is as it is there, so that one of its axes takes all its
+ * settings add: an option that is not set is as it is there, so that one of its axes takes all its
  * values. Nothing is written. RDK_EVALUE names an option that contradicts the directory, or of
  * which nothing varies; RDK_EFORMAT a damaged file. Free with rdk_ablation_free either way. */
-bool rdk_ablation_plan(rdk_ablation *a, const char *directory, const rdk_wish *wishes, size_t n,
-                       rdk_status *s);
+bool rdk_ablation_plan(rdk_ablation *a, const char *directory, const rdk_setting *settings,
+                       size_t n, rdk_status *s);
 /* Every point's configuration, checked as a run would: fills resolved and data. */
 bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s);
 /* RDK_ESTATE where a run that is there was begun on other data than the file holds now: both lines
  * are named. What cannot be read is left to those who read it. Needs a->data. */
 bool rdk_ablation_check_data(const rdk_ablation *a, rdk_status *s);
+/* The same of the runs that are there among each other, without the file: RDK_ESTATE names two. */
+bool rdk_ablation_check_alike(const rdk_ablation *a, rdk_status *s);
 /* RDK_EVALUE names an option that was given on the command line and counts at no point, as train
  * does: its runs would be one run over and over. */
-bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_wish *wishes, size_t n,
+bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_setting *settings, size_t n,
                                rdk_status *s);
 /* Plans again, with the directory locked against others who add points, and writes. */
-bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_status *s);
+bool rdk_ablation_store(rdk_ablation *a, const rdk_setting *settings, size_t n, rdk_status *s);
 void rdk_ablation_free(rdk_ablation *a);
 
 const char *rdk_ablation_value(const rdk_ablation *a, size_t point, size_t axis);
@@ -123,6 +125,21 @@ int rdk_point_lock(const rdk_ablation *a, size_t point, rdk_status *s);
 char **rdk_point_command(const rdk_ablation *a, size_t point, rdk_point_state state, int threads,
                          const char *program, rdk_arena *arena, rdk_status *s);
 
+/* ---- pace.c: how long it takes --------------------------------------------------------------- */
+
+/* Of runs whose speed is known: what they cost, and the seconds that takes at their speed. */
+typedef struct rdk_pace {
+    double flops, seconds; /* seconds 0: no speed is known */
+} rdk_pace;
+/* FLOP/s that the point's timing.csv says, NAN where it says none. Needs a->resolved. */
+double rdk_point_rate(const rdk_ablation *a, size_t point);
+/* Adds the point where its speed is known. */
+void rdk_pace_add(rdk_pace *p, const rdk_ablation *a, size_t point);
+/* "about 3 min, as fast as the runs that are done"; a range by stated rates where none is known. */
+void rdk_pace_words(const rdk_pace *p, double flops, size_t jobs, int threads, rdk_text *t);
+/* "12 s", "3 min", "2.1 h". */
+void rdk_text_duration(rdk_text *t, double seconds);
+
 /* ---- pool.c: the processes --------------------------------------------------------------- */
 
 typedef struct rdk_pool_plan {
@@ -146,23 +163,23 @@ bool rdk_pool_run(const rdk_ablation *a, const rdk_pool_plan *plan, const rdk_ru
 
 /* ---- screen.c: what is seen -------------------------------------------------------------- */
 
-/* The grid, the cost, how many are done already. */
-void rdk_ablation_describe(const rdk_ablation *a, FILE *out);
+/* The grid, the cost, how many are done already, how long the rest takes in so many jobs. */
+void rdk_ablation_describe(const rdk_ablation *a, size_t jobs, int threads, FILE *out);
 
 typedef struct rdk_progress {
     const rdk_run_io *io;
     bool drawn;
     size_t points, done, running, diverged, failed;
-    double cost_left;          /* of what is not finished, running ones included */
-    double seconds, cost_done; /* measured: of points that ended in this call */
-    double running_seconds;    /* what the running ones have had so far */
-    double started, last_drawn;
+    double cost_left;       /* of what is not finished, running ones included */
+    rdk_pace ended, going;  /* of points that ended in this call; of those that run */
+    double running_seconds; /* what the running ones have had so far */
+    double started, last_drawn, last_looked; /* looked: at the speed of those that run */
     size_t jobs;
 } rdk_progress;
 /* One line for the whole: redrawn on a terminal. */
 void rdk_progress_draw(rdk_progress *p);
 void rdk_progress_clear(rdk_progress *p);
-/* " · about 3 min left", or why that is not known yet. */
+/* ", about 3 min left", or why that is not known yet. */
 void rdk_progress_left(const rdk_progress *p, rdk_text *out);
 
 /* ---- results.c: what came out ------------------------------------------------------------ */

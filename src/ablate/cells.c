@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Tables of text in columns of equal width; see cells.h. All cells are ASCII but values of paths.
- */
+ * Tables of text in columns of equal width; see cells.h. All but values of paths is ASCII. */
 #include <math.h>
 #include <string.h>
 
@@ -29,13 +28,14 @@ void rdk_cells_word(rdk_cells *c, const char *word)
 void rdk_cells_interval(rdk_cells *c, rdk_interval i, double factor)
 {
     rdk_text *cell = rdk_cells_next(c);
+    char mean[RDK_INTERVAL_TEXT], half[RDK_INTERVAL_TEXT];
     if (!cell) return;
-    if (i.n == 0)
+    if (i.n == 0) {
         rdk_text_add(cell, "-");
-    else if (i.n == 1)
-        rdk_text_add(cell, "%.4g", factor * i.mean);
-    else
-        rdk_text_add(cell, "%.4g +- %.2g", factor * i.mean, factor * i.half);
+        return;
+    }
+    rdk_interval_texts(i, factor, mean, half);
+    rdk_text_add(cell, *half ? "%s +- %s" : "%s", mean, half);
 }
 
 static size_t width_of(const rdk_cells *c, size_t column)

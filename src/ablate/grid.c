@@ -15,9 +15,9 @@ enum { MOST_AXES = 24, FILE_PATH = RDK_PATH_TEXT + 64 };
 /* A plan being made. */
 typedef struct plan {
     rdk_ablation *a;
-    const rdk_wish *wishes;
-    size_t n_wishes;
-    rdk_grid_axis *wished; /* [n_wishes] their values */
+    const rdk_setting *settings;
+    size_t n_settings;
+    rdk_grid_axis *given; /* [n_settings] their values */
     rdk_table *stored;
     rdk_status *status;
 } plan;
@@ -74,24 +74,24 @@ static bool add_axis(const plan *p, const rdk_option *o, rdk_grid_axis **added)
     return true;
 }
 
-static bool parse_wishes(plan *p)
+static bool parse_settings(plan *p)
 {
-    p->wished = take_memory(p, p->n_wishes + 1, sizeof *p->wished);
-    for (size_t i = 0; p->wished && i < p->n_wishes; i++) {
-        const rdk_wish *w = &p->wishes[i];
-        p->wished[i].option = w->option;
+    p->given = take_memory(p, p->n_settings + 1, sizeof *p->given);
+    for (size_t i = 0; p->given && i < p->n_settings; i++) {
+        const rdk_setting *w = &p->settings[i];
+        p->given[i].option = w->option;
         bool ok =
-            w->list ? rdk_grid_axis_parse(&p->wished[i], w->option, w->text, p->a->arena, p->status)
-                    : rdk_grid_axis_add(&p->wished[i], w->text, p->a->arena, p->status);
+            w->list ? rdk_grid_axis_parse(&p->given[i], w->option, w->text, p->a->arena, p->status)
+                    : rdk_grid_axis_add(&p->given[i], w->text, p->a->arena, p->status);
         if (!ok) return false;
     }
-    return p->wished != NULL;
+    return p->given != NULL;
 }
 
-static const rdk_grid_axis *wish_for(const plan *p, const rdk_option *o)
+static const rdk_grid_axis *given_for(const plan *p, const rdk_option *o)
 {
-    for (size_t i = 0; i < p->n_wishes; i++)
-        if (p->wished[i].option == o) return &p->wished[i];
+    for (size_t i = 0; i < p->n_settings; i++)
+        if (p->given[i].option == o) return &p->given[i];
     return NULL;
 }
 
@@ -106,13 +106,13 @@ static bool begin_new(const plan *p)
 {
     rdk_ablation *a = p->a;
     rdk_config_init(&a->base);
-    for (size_t i = 0; i < p->n_wishes; i++) {
-        const rdk_grid_axis *w = &p->wished[i];
+    for (size_t i = 0; i < p->n_settings; i++) {
+        const rdk_grid_axis *w = &p->given[i];
         bool ok = w->n > 1 ? add_axis(p, w->option, NULL)
                            : rdk_option_set(&a->base, w->option, w->values[0], p->status);
         if (!ok) return false;
     }
-    bool saves_given = wish_for(p, rdk_option_find("save-every")) != NULL;
+    bool saves_given = given_for(p, rdk_option_find("save-every")) != NULL;
     a->saves_by_steps = !saves_given && rdk_ablation_axis(a, "steps") < a->n_axes;
     if (!saves_given) a->base.save_every = rdk_ablation_save_every(a->base.steps);
     return a->n_axes || rdk_fail(p->status, RDK_EVALUE,
@@ -251,7 +251,7 @@ static void sort_points(rdk_ablation *a)
 static bool adds_points(const plan *p)
 {
     bool adds = !p->stored;
-    for (size_t i = 0; i < p->a->n_axes; i++) adds = adds || wish_for(p, p->a->axes[i].option);
+    for (size_t i = 0; i < p->a->n_axes; i++) adds = adds || given_for(p, p->a->axes[i].option);
     return adds;
 }
 
@@ -264,7 +264,7 @@ static bool merge_points(const plan *p)
     bool counted = true;
     for (size_t i = 0; i < axes; i++) {
         rdk_grid_axis *axis = &a->axes[i];
-        const rdk_grid_axis *w = wish_for(p, axis->option);
+        const rdk_grid_axis *w = given_for(p, axis->option);
         /* a copy: what was there is about to get more values */
         wanted[i] =
             w ? *w
@@ -292,7 +292,7 @@ static bool merge_points(const plan *p)
 static bool choose_directory(const plan *p, const char *directory)
 {
     const rdk_option *o = rdk_option_find("task");
-    const rdk_grid_axis *task = wish_for(p, o);
+    const rdk_grid_axis *task = given_for(p, o);
     size_t room = sizeof p->a->directory;
     int n = directory[0]          ? snprintf(p->a->directory, room, "%s", directory)
             : task && task->n > 1 ? snprintf(p->a->directory, room, "runs/ablate")
@@ -306,20 +306,20 @@ static bool choose_directory(const plan *p, const char *directory)
 
 static bool make_plan(plan *p, const char *directory)
 {
-    if (!parse_wishes(p) || !choose_directory(p, directory) || !read_stored(p)) return false;
+    if (!parse_settings(p) || !choose_directory(p, directory) || !read_stored(p)) return false;
     if (!p->stored && !begin_new(p)) return false;
-    for (size_t i = 0; p->stored && i < p->n_wishes; i++) {
-        bool varies = rdk_ablation_axis(p->a, p->wished[i].option->name) < p->a->n_axes;
-        if (!varies && !check_shared(p, &p->wished[i])) return false;
+    for (size_t i = 0; p->stored && i < p->n_settings; i++) {
+        bool varies = rdk_ablation_axis(p->a, p->given[i].option->name) < p->a->n_axes;
+        if (!varies && !check_shared(p, &p->given[i])) return false;
     }
     return merge_points(p);
 }
 
-bool rdk_ablation_plan(rdk_ablation *a, const char *directory, const rdk_wish *wishes, size_t n,
-                       rdk_status *s)
+bool rdk_ablation_plan(rdk_ablation *a, const char *directory, const rdk_setting *settings,
+                       size_t n, rdk_status *s)
 {
     memset(a, 0, sizeof *a);
-    plan p = {.a = a, .wishes = wishes, .n_wishes = n, .status = s};
+    plan p = {.a = a, .settings = settings, .n_settings = n, .status = s};
     a->arena = rdk_arena_new(s);
     bool ok = a->arena && make_plan(&p, directory);
     rdk_table_free(p.stored);

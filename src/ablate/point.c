@@ -101,6 +101,22 @@ static bool has_file(const char *directory, const char *name)
     return rdk_file_exists(path);
 }
 
+/* What stands there instead, and the way out. */
+static bool refuse_other(const rdk_ablation *a, size_t point, const rdk_saved_run *run,
+                         const rdk_option *o, const char *is, const char *wanted, rdk_status *s)
+{
+    if (!strcmp(o->name, "steps") && run->config.steps > a->resolved[point].steps)
+        return rdk_fail(s, RDK_ESTATE,
+                        "%s was made longer, to %s steps: what it was at step %s, the end of a run "
+                        "of this ablation, is gone (move that directory away, and the same "
+                        "command runs it again; for runs of %s steps begin another --out)",
+                        run->path, is, wanted, is);
+    return rdk_fail(s, RDK_ESTATE,
+                    "%s has %s = %s, this ablation wants %s (move that directory away, or choose "
+                    "another --out)",
+                    run->path, o->name, is, wanted);
+}
+
 static bool check_same(const rdk_ablation *a, size_t point, const rdk_saved_run *run, rdk_status *s)
 {
     rdk_text is = {0}, wanted = {0};
@@ -114,10 +130,7 @@ static bool check_same(const rdk_ablation *a, size_t point, const rdk_saved_run 
         rdk_option_text(&a->resolved[point], o, &wanted);
         ok = rdk_text_ok(&is, s) && rdk_text_ok(&wanted, s);
         if (ok && strcmp(is.data, wanted.data) != 0)
-            ok = rdk_fail(s, RDK_ESTATE,
-                          "%s has %s = %s, this ablation wants %s (move that directory away, or "
-                          "choose another --out)",
-                          run->path, o->name, is.data, wanted.data);
+            ok = refuse_other(a, point, run, o, is.data, wanted.data, s);
     }
     rdk_text_free(&is);
     rdk_text_free(&wanted);
@@ -160,16 +173,60 @@ bool rdk_point_look(const rdk_ablation *a, size_t point, rdk_point_state *state,
     return ok;
 }
 
+/* A run that is there and was begun; false: there is none to speak of. */
+static bool open_run(const rdk_ablation *a, size_t point, rdk_saved_run *run)
+{
+    char path[RDK_PATH_TEXT];
+    rdk_status ignored = {0};
+    rdk_point_path(a, point, path);
+    *run = (rdk_saved_run){0};
+    if (!rdk_saved_run_is(path) || !has_file(path, "run.json")) return false;
+    if (rdk_saved_run_open(run, path, &ignored)) return true;
+    rdk_saved_run_close(run);
+    return false;
+}
+
 bool rdk_ablation_check_data(const rdk_ablation *a, rdk_status *s)
 {
     bool ok = true;
     for (size_t i = 0; ok && a->data && i < a->n_points; i++) {
-        char path[RDK_PATH_TEXT];
         rdk_saved_run run;
-        rdk_status ignored = {0};
-        rdk_point_path(a, i, path);
-        if (!rdk_saved_run_is(path) || !has_file(path, "run.json")) continue;
-        if (rdk_saved_run_open(&run, path, &ignored)) ok = check_data(a, i, &run, s);
+        if (!open_run(a, i, &run)) continue;
+        ok = check_data(a, i, &run, s);
+        rdk_saved_run_close(&run);
+    }
+    return ok;
+}
+
+/* The first point before this one whose run is of the same task, and of other data; n_points: none.
+ * As all before it agree, the first of that task is enough. */
+static size_t of_other_data(const rdk_ablation *a, size_t point, const rdk_saved_run *run)
+{
+    for (size_t i = 0; i < point; i++) {
+        rdk_saved_run other;
+        if (!open_run(a, i, &other)) continue;
+        bool same = rdk_same_task(&run->config, &other.config);
+        bool alike = rdk_same_data(run->about, other.about);
+        rdk_saved_run_close(&other);
+        if (same) return alike ? a->n_points : i;
+    }
+    return a->n_points;
+}
+
+bool rdk_ablation_check_alike(const rdk_ablation *a, rdk_status *s)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < a->n_points; i++) {
+        rdk_saved_run run;
+        char name[RDK_POINT_NAME];
+        if (!open_run(a, i, &run)) continue;
+        size_t other = of_other_data(a, i, &run);
+        if (other < a->n_points)
+            ok = rdk_fail(s, RDK_ESTATE,
+                          "%s is a run of other data than %s: %s (move one of the two away, and "
+                          "run it again)",
+                          run.path, rdk_point_name(a, other, name),
+                          rdk_record_word(run.about, "data"));
         rdk_saved_run_close(&run);
     }
     return ok;

@@ -19,7 +19,7 @@
 static const double LOOK_AGAIN = 0.5; /* seconds between looks at points that others are at */
 enum { NAP_NANOSECONDS = 20000000, EXIT_DONE = 0, EXIT_DIVERGED = 3 };
 
-typedef enum { WAITING, ELSEWHERE, RUNNING, ENDED } fate;
+typedef enum { WAITING, ELSEWHERE, RUNNING, ENDED } point_status;
 
 typedef struct job {
     pid_t pid; /* 0: free */
@@ -34,7 +34,7 @@ typedef struct pool {
     rdk_pool_end *end;
     rdk_arena *scratch;
     size_t *order;        /* [n_points] in which they are begun */
-    fate *fates;          /* [n_points] */
+    point_status *status; /* [n_points] */
     job *jobs;            /* [plan->jobs] */
     size_t running, open; /* open: neither running nor ended */
     double looked;        /* when the open ones were last looked at */
@@ -90,7 +90,7 @@ static double cost_of(const pool *p, size_t point)
 /* However it came to be done: here, before, or by another process. */
 static void end_point(pool *p, size_t point, bool diverged)
 {
-    p->fates[point] = ENDED;
+    p->status[point] = ENDED;
     p->progress.cost_left -= cost_of(p, point);
     p->progress.done++;
     p->progress.diverged += diverged;
@@ -99,7 +99,7 @@ static void end_point(pool *p, size_t point, bool diverged)
 /* ran: its log says more. */
 static void fail_point(pool *p, size_t point, const char *how, bool ran)
 {
-    p->fates[point] = ENDED;
+    p->status[point] = ENDED;
     p->progress.cost_left -= cost_of(p, point);
     p->progress.failed++;
     p->end->failed++;
@@ -137,7 +137,7 @@ static void begin_point(pool *p, job *j, size_t point, rdk_point_state state, in
         return;
     }
     *j = (job){pid, point, rdk_seconds(), cost_of(p, point) * rest_of(p, point, state)};
-    p->fates[point] = RUNNING;
+    p->status[point] = RUNNING;
     p->running++;
 }
 
@@ -148,7 +148,7 @@ static void take_point(pool *p, job *j, size_t point)
     rdk_status cause = {0};
     int lock = rdk_point_lock(p->a, point, &cause);
     if (lock < 0 && rdk_ok(&cause)) {
-        p->fates[point] = ELSEWHERE;
+        p->status[point] = ELSEWHERE;
     } else if (lock < 0 || !rdk_point_look(p->a, point, &state, &cause)) {
         p->open--;
         fail_point(p, point, cause.message, false);
@@ -178,7 +178,7 @@ static void fill_jobs(pool *p)
     if (again) p->looked = now;
     for (size_t i = 0; i < p->a->n_points && p->open; i++) {
         size_t point = p->order[i];
-        bool due = p->fates[point] == WAITING || (p->fates[point] == ELSEWHERE && again);
+        bool due = p->status[point] == WAITING || (p->status[point] == ELSEWHERE && again);
         job *j = due ? free_job(p) : NULL;
         if (due && !j) return;
         if (due) take_point(p, j, point);
@@ -193,14 +193,14 @@ static void end_job(pool *p, job *j, int status)
     j->pid = 0;
     p->running--;
     if (code == EXIT_DONE || code == EXIT_DIVERGED) {
-        p->progress.seconds += rdk_seconds() - ended.started;
-        p->progress.cost_done += ended.cost;
+        p->progress.ended.seconds += rdk_seconds() - ended.started;
+        p->progress.ended.flops += ended.cost;
         p->end->finished++;
         p->end->diverged += code == EXIT_DIVERGED;
         end_point(p, ended.point, code == EXIT_DIVERGED);
         say_end(p, &ended, code == EXIT_DIVERGED ? "diverged" : "done");
     } else if (p->stopping) {
-        p->fates[ended.point] = WAITING; /* it was asked to */
+        p->status[ended.point] = WAITING; /* it was asked to */
         p->open++;
     } else {
         if (code < 0)
@@ -229,9 +229,21 @@ static void stop_children(pool *p)
     if (p->running) say(p, "stopping: the runs save themselves (once more: at once)\n");
 }
 
+/* Before any has ended: at what speed do those go that run? */
+static void look_at_speed(pool *p, double now)
+{
+    static const double apart = 1;
+    if (p->progress.ended.seconds > 0 || now - p->progress.last_looked < apart) return;
+    p->progress.last_looked = now;
+    p->progress.going = (rdk_pace){0};
+    for (size_t i = 0; i < p->plan->jobs; i++)
+        if (p->jobs[i].pid) rdk_pace_add(&p->progress.going, p->a, p->jobs[i].point);
+}
+
 static void show(pool *p)
 {
     double now = rdk_seconds();
+    look_at_speed(p, now);
     p->progress.running = p->running;
     p->progress.running_seconds = 0;
     for (size_t i = 0; i < p->plan->jobs; i++)
@@ -269,7 +281,7 @@ static void look_at(pool *p, size_t point)
     } else if (state == RDK_POINT_DONE || state == RDK_POINT_DIVERGED) {
         end_point(p, point, state == RDK_POINT_DIVERGED);
     } else {
-        p->fates[point] = WAITING;
+        p->status[point] = WAITING;
         p->open++;
     }
 }
@@ -278,7 +290,7 @@ static void look_at_all(pool *p)
 {
     for (size_t i = 0; i < p->a->n_points; i++) {
         char name[RDK_POINT_NAME];
-        p->fates[i] = ENDED;
+        p->status[i] = ENDED;
         if (!p->plan->only || !strcmp(p->plan->only, rdk_point_name(p->a, i, name))) look_at(p, i);
     }
 }
@@ -307,9 +319,9 @@ bool rdk_pool_run(const rdk_ablation *a, const rdk_pool_plan *plan, const rdk_ru
     p.progress = (rdk_progress){.io = io, .started = rdk_seconds(), .jobs = plan->jobs};
     p.scratch = rdk_arena_new(s);
     p.order = rdk_alloc(a->n_points, sizeof *p.order, s);
-    p.fates = rdk_alloc(a->n_points, sizeof *p.fates, s);
+    p.status = rdk_alloc(a->n_points, sizeof *p.status, s);
     p.jobs = rdk_alloc(plan->jobs, sizeof *p.jobs, s);
-    bool ok = p.scratch && p.order && p.fates && p.jobs;
+    bool ok = p.scratch && p.order && p.status && p.jobs;
     if (ok) {
         order_points(&p);
         look_at_all(&p);
@@ -318,7 +330,7 @@ bool rdk_pool_run(const rdk_ablation *a, const rdk_pool_plan *plan, const rdk_ru
     rdk_progress_clear(&p.progress);
     rdk_arena_free(p.scratch);
     rdk_free(p.order);
-    rdk_free(p.fates);
+    rdk_free(p.status);
     rdk_free(p.jobs);
     return ok;
 }

@@ -52,16 +52,20 @@ static void print_shared(const rdk_ablation *a, FILE *out)
     rdk_text_free(&usual);
 }
 
-void rdk_ablation_describe(const rdk_ablation *a, FILE *out)
+void rdk_ablation_describe(const rdk_ablation *a, size_t jobs, int threads, FILE *out)
 {
     double flops = 0, left = 0, steps = 0;
-    size_t done = 0;
+    size_t done = 0, todo = 0;
+    rdk_pace pace = {0};
+    rdk_text time = {0};
     for (size_t i = 0; i < a->n_points; i++) {
         bool finished = rdk_point_is_done(a, i);
         done += finished;
         flops += rdk_point_flops(a, i);
         steps += (double)a->resolved[i].steps;
         if (!finished) left += rdk_point_flops(a, i);
+        if (finished) rdk_pace_add(&pace, a, i);
+        todo += !finished;
     }
     print_grid(a, out);
     print_shared(a, out);
@@ -69,32 +73,26 @@ void rdk_ablation_describe(const rdk_ablation *a, FILE *out)
             done, a->n_points);
     if (left < flops) fprintf(out, ", %.3g TFLOP to do", left / 1e12);
     fputc('\n', out);
+    rdk_pace_words(&pace, left, jobs < todo ? jobs : todo, threads, &time);
+    if (left > 0 && !time.failed) fprintf(out, "time      %s\n", time.data);
+    rdk_text_free(&time);
     fflush(out);
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
-static void add_time(rdk_text *t, double seconds)
-{
-    if (seconds < 90)
-        rdk_text_add(t, "%.0f s", ceil(seconds));
-    else if (seconds < 90 * 60)
-        rdk_text_add(t, "%.0f min", ceil(seconds / 60));
-    else
-        rdk_text_add(t, "%.1f h", seconds / 3600);
-}
-
-/* The seconds of the points that have ended, by their cost, carried over to the rest. */
+/* The speed of the points that have ended, else of those that run, carried over to the rest. */
 void rdk_progress_left(const rdk_progress *p, rdk_text *out)
 {
+    const rdk_pace *pace = p->ended.seconds > 0 ? &p->ended : &p->going;
     if (p->done + p->failed >= p->points) return;
-    if (!(p->cost_done > 0)) {
-        rdk_text_add(out, ", time left is known when the first run is done");
+    if (!(pace->seconds > 0)) {
+        rdk_text_add(out, ", time left is known when runs have logged");
         return;
     }
-    double seconds = p->cost_left * p->seconds / p->cost_done - p->running_seconds;
+    double seconds = p->cost_left * pace->seconds / pace->flops - p->running_seconds;
     rdk_text_add(out, ", about ");
-    add_time(out, fmax(seconds / (double)p->jobs, 1));
+    rdk_text_duration(out, seconds / (double)p->jobs);
     rdk_text_add(out, " left");
 }
 
@@ -109,7 +107,7 @@ void rdk_progress_draw(rdk_progress *p)
     if (p->diverged) rdk_text_add(&t, " (%zu diverged)", p->diverged);
     if (p->failed) rdk_text_add(&t, ", %zu failed", p->failed);
     rdk_text_add(&t, ", %zu running, ", p->running);
-    add_time(&t, now - p->started);
+    rdk_text_duration(&t, now - p->started);
     rdk_progress_left(p, &t);
     if (!t.failed) fprintf(p->io->err, "\r%s\033[K", t.data);
     fflush(p->io->err);

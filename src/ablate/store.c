@@ -94,14 +94,32 @@ static bool counts_somewhere(const rdk_ablation *a, const rdk_option *o, rdk_sta
     return rdk_fail(s, cause.code, "%s", cause.message);
 }
 
+/* As train does: a warmup that is cut to the run is another one's run once more. */
+static bool warmup_fits(const rdk_ablation *a, rdk_status *s)
+{
+    for (size_t i = 0; i < a->n_points; i++) {
+        char name[RDK_POINT_NAME];
+        rdk_config c;
+        rdk_point_config(a, i, &c);
+        if (c.optim.warmup > c.steps)
+            return rdk_fail(s, RDK_EVALUE,
+                            "--warmup %llu is above --steps %llu: lr would never come to --lr (in "
+                            "the point %s)",
+                            (unsigned long long)c.optim.warmup, (unsigned long long)c.steps,
+                            rdk_point_name(a, i, name));
+    }
+    return true;
+}
+
 /* A --config file says everything, so nothing in it is a mistake. */
-bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_wish *wishes, size_t n,
+bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_setting *settings, size_t n,
                                rdk_status *s)
 {
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++)
-        if (wishes[i].list && strcmp(wishes[i].text, "auto") != 0)
-            ok = counts_somewhere(a, wishes[i].option, s);
+        if (settings[i].list && strcmp(settings[i].text, "auto") != 0)
+            ok = counts_somewhere(a, settings[i].option, s) &&
+                 (strcmp(settings[i].option->name, "warmup") != 0 || warmup_fits(a, s));
     return ok;
 }
 
@@ -166,7 +184,7 @@ static int lock_directory(const rdk_ablation *a, rdk_status *s)
     return -1;
 }
 
-bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_status *s)
+bool rdk_ablation_store(rdk_ablation *a, const rdk_setting *settings, size_t n, rdk_status *s)
 {
     char directory[RDK_ABLATION_PATH];
     int lock = lock_directory(a, s);
@@ -174,7 +192,7 @@ bool rdk_ablation_store(rdk_ablation *a, const rdk_wish *wishes, size_t n, rdk_s
     /* somebody may have been here since the first plan */
     memcpy(directory, a->directory, sizeof directory);
     rdk_ablation_free(a);
-    bool ok = rdk_ablation_plan(a, directory, wishes, n, s) && rdk_ablation_resolve(a, s);
+    bool ok = rdk_ablation_plan(a, directory, settings, n, s) && rdk_ablation_resolve(a, s);
     ok = ok && (a->stored || write_base(a, s)) && write_points(a, s);
     a->stored = ok;
     close(lock);

@@ -28,26 +28,35 @@ static const rdk_option own_options[] = {
      .help = "gather the results that --out has, and run none"},
 };
 
+static const rdk_otherwise otherwise[] = {
+    {"out", "directory of the ablation", "runs/ablate-TASK"},
+    {"threads", "of each run; results do not depend on it", "1"},
+    {"save-every", NULL, "steps / 4"},
+    {"resume", NULL, NULL},
+    {"stop-at", NULL, NULL},
+    {"force", NULL, NULL},
+};
+
 static const char notes[] =
     "lists: any option but those of this call may have several values, and all combinations are\n"
     "run: --scale none,sqrt --lr 3e-4,1e-3 --seed 1..5. A value cannot hold a comma itself; what "
     "all\n"
     "runs share may stand in a --config FILE, where it can.\n"
-    "\nEvery run is a directory of its own below --out [runs/ablate-TASK]. What is done is never "
-    "run\n"
-    "again, what was cut off goes on; --save-every is a quarter of --steps unless it is given, "
-    "and\n"
-    "--threads is 1. Options that are not given are as --out has them: with no other option a "
-    "call\n"
-    "goes on with what is there, and --seed 4..5 adds two seeds to it. --resume, --stop-at and "
-    "--force\n"
-    "are of one run, and refused here.\n"
+    "\nEvery run is a directory of its own below --out. What is done is never run again, what was "
+    "cut\n"
+    "off goes on. Options that are not given are as --out has them: with no other option a call "
+    "goes\n"
+    "on with what is there, and --seed 4..5 adds two seeds to it. --resume, --stop-at and --force "
+    "are\n"
+    "of one run, and refused here.\n"
     "Results: results.csv and results.md in --out. More: docs/scaling-out.md";
 
 const rdk_grammar rdk_ablate_grammar = {
     .own = own_options,
     .n_own = sizeof own_options / sizeof *own_options,
     .runs = true,
+    .otherwise = otherwise,
+    .n_otherwise = sizeof otherwise / sizeof *otherwise,
     .switches = 1u << RDK_ACTION_CONFIG | 1u << RDK_ACTION_DESCRIBE,
     .notes = notes,
 };
@@ -56,11 +65,11 @@ const rdk_grammar rdk_ablate_grammar = {
 typedef struct call {
     rdk_words words;
     ablate_options options;
-    rdk_config run;       /* --out, --threads, --quiet; the values of --config */
-    rdk_config from_file; /* the values of --config */
-    bool *in_file;        /* [option_count] */
-    rdk_wish *wishes;     /* [n_wishes] */
-    size_t n_wishes;
+    rdk_config run;        /* --out, --threads, --quiet; the values of --config */
+    rdk_config from_file;  /* the values of --config */
+    bool *in_file;         /* [option_count] */
+    rdk_setting *settings; /* [n_settings] */
+    size_t n_settings;
     rdk_arena *arena;
     rdk_ablation ablation;
 } call;
@@ -86,7 +95,7 @@ static bool is_own(const rdk_option *o)
     return o >= own_options && o < own_options + rdk_ablate_grammar.n_own;
 }
 
-/* Those of this call go into c->run, the others become wishes. */
+/* Those of this call go into c->run, the others become settings. */
 static bool take_words(call *c, rdk_status *s)
 {
     for (size_t i = 0; i < c->words.n_set; i++) {
@@ -96,7 +105,7 @@ static bool take_words(call *c, rdk_status *s)
         if (w->option->scope == RDK_OPT_RUNS) {
             if (!rdk_option_set(&c->run, w->option, w->value, s)) return false;
         } else {
-            c->wishes[c->n_wishes++] = (rdk_wish){w->option, w->value, true};
+            c->settings[c->n_settings++] = (rdk_setting){w->option, w->value, true};
         }
     }
     return true;
@@ -118,7 +127,7 @@ static bool take_file(call *c, rdk_status *s)
         if (o->scope == RDK_OPT_RUNS) {
             if (!rdk_option_set(&c->run, o, text, s)) return false;
         } else {
-            c->wishes[c->n_wishes++] = (rdk_wish){o, text, false};
+            c->settings[c->n_settings++] = (rdk_setting){o, text, false};
         }
     }
     return true;
@@ -135,6 +144,7 @@ static bool read_file(call *c, rdk_status *s)
                   : rdk_fail(s, RDK_EFORMAT, "%s is not a text: it holds a zero byte", path);
     rdk_free(text);
     if (ok) rdk_config_unresolve(&c->from_file);
+    if (ok && rdk_words_change_data(&c->words)) rdk_config_unresolve_windows(&c->from_file);
     return ok;
 }
 
@@ -145,9 +155,9 @@ static bool check_modes(const call *c, rdk_status *s)
     if (o->list + o->collect + describe + (o->point[0] != 0) > 1)
         return rdk_fail(s, RDK_EVALUE,
                         "--list, --point, --collect and --describe do not go together (keep one)");
-    if ((o->collect || o->point[0]) && c->n_wishes)
+    if ((o->collect || o->point[0]) && c->n_settings)
         return rdk_fail(s, RDK_EVALUE, "--%s is about the runs that --out has (drop --%s)",
-                        o->collect ? "collect" : "point", c->wishes[0].option->name);
+                        o->collect ? "collect" : "point", c->settings[0].option->name);
     return true;
 }
 
@@ -158,8 +168,8 @@ static bool read_call(call *c, rdk_status *s)
     rdk_config_init(&c->from_file);
     c->arena = rdk_arena_new(s);
     c->in_file = rdk_alloc(rdk_option_count(), sizeof *c->in_file, s);
-    c->wishes = rdk_alloc(room, sizeof *c->wishes, s);
-    return c->arena && c->in_file && c->wishes &&
+    c->settings = rdk_alloc(room, sizeof *c->settings, s);
+    return c->arena && c->in_file && c->settings &&
            rdk_words_set_own(&c->words, &rdk_ablate_grammar, &c->options, s) &&
            (!c->words.config_path || read_file(c, s)) && take_words(c, s) && take_file(c, s) &&
            check_modes(c, s);
@@ -233,8 +243,8 @@ static bool gather(const call *c, rdk_status *s)
     }
     rdk_free(r.rows);
     if (ok && r.damaged)
-        ok = rdk_fail(s, r.damage.code, "%s (%zu run%s could not be read)", r.damage.message,
-                      r.damaged, r.damaged > 1 ? "s" : "");
+        ok = rdk_fail(s, r.damage.code, "%s; %zu run%s left out", r.damage.message, r.damaged,
+                      r.damaged > 1 ? "s are" : " is");
     return ok;
 }
 
@@ -288,9 +298,9 @@ static int run(call *c, const char *program, rdk_status *s)
     };
     if (!has_point(&c->ablation, plan.only, s)) return rdk_cli_failed(s);
     if (!plan.only && !c->run.quiet) {
-        rdk_ablation_describe(&c->ablation, stdout);
-        printf("at once   %zu runs of %d thread%s; time left is known when the first is done\n",
-               plan.jobs, plan.threads, plan.threads > 1 ? "s" : "");
+        rdk_ablation_describe(&c->ablation, plan.jobs, plan.threads, stdout);
+        printf("at once   %zu runs of %d thread%s\n", plan.jobs, plan.threads,
+               plan.threads > 1 ? "s" : "");
     }
     rdk_signals_watch();
     if (!rdk_pool_run(&c->ablation, &plan, &io, &end, s)) return rdk_cli_failed(s);
@@ -302,12 +312,26 @@ static int run(call *c, const char *program, rdk_status *s)
     return end.failed ? RDK_EXIT_FAILED : RDK_EXIT_DONE;
 }
 
+/* The data may lie on another machine, or be others by now: what is done was done on the same. */
+static bool collect(call *c, rdk_status *s)
+{
+    rdk_ablation *a = &c->ablation;
+    rdk_status absent = {0}, other = {0};
+    rdk_ablation_resolve(a, &absent);
+    if (!rdk_ablation_check_data(a, &other)) {
+        fprintf(stderr, "rootdk: note: %s; gathered is what was done before\n", other.message);
+        a->resolved = NULL;
+    }
+    a->data = NULL;
+    return gather(c, s);
+}
+
 static int act(call *c, rdk_status *s)
 {
     rdk_ablation *a = &c->ablation;
     const ablate_options *o = &c->options;
     bool stands = o->collect || o->point[0];
-    if (!rdk_ablation_plan(a, c->run.out, c->wishes, c->n_wishes, s)) {
+    if (!rdk_ablation_plan(a, c->run.out, c->settings, c->n_settings, s)) {
         if (stands && !a->stored && s->code == RDK_EVALUE) {
             rdk_status other = {0};
             rdk_fail(&other, RDK_EVALUE, "there is no ablation in %s (say where with --out)",
@@ -317,20 +341,17 @@ static int act(call *c, rdk_status *s)
         return rdk_cli_failed(s);
     }
     if (o->collect) {
-        rdk_status ignored = {0}; /* the data may lie on another machine, or be others by now */
-        rdk_ablation_resolve(a, &ignored);
-        if (!rdk_ablation_check_data(a, &ignored)) a->resolved = NULL;
-        a->data = NULL;
-        return gather(c, s) ? RDK_EXIT_DONE : rdk_cli_failed(s);
+        return rdk_ablation_check_alike(a, s) && collect(c, s) ? RDK_EXIT_DONE : rdk_cli_failed(s);
     }
-    if (!rdk_ablation_resolve(a, s) || !rdk_ablation_check_counts(a, c->wishes, c->n_wishes, s))
+    if (!rdk_ablation_resolve(a, s) || !rdk_ablation_check_counts(a, c->settings, c->n_settings, s))
         return rdk_cli_failed(s);
     if (c->words.action == RDK_ACTION_DESCRIBE) {
-        rdk_ablation_describe(a, stdout);
+        rdk_pool_plan plan = plan_of(c, rdk_cli_program());
+        rdk_ablation_describe(a, plan.jobs, plan.threads, stdout);
         return RDK_EXIT_DONE;
     }
     if (!rdk_ablation_check_data(a, s)) return rdk_cli_failed(s);
-    if (!stands && !rdk_ablation_store(a, c->wishes, c->n_wishes, s)) return rdk_cli_failed(s);
+    if (!stands && !rdk_ablation_store(a, c->settings, c->n_settings, s)) return rdk_cli_failed(s);
     return o->list ? list(c) : run(c, rdk_cli_program(), s);
 }
 
@@ -351,7 +372,7 @@ int rdk_cli_ablate(int argc, char **argv)
     rdk_words_free(&c->words);
     rdk_arena_free(c->arena);
     rdk_free(c->in_file);
-    rdk_free(c->wishes);
+    rdk_free(c->settings);
     rdk_free(c);
     return status;
 }

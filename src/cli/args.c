@@ -22,6 +22,25 @@ static bool all_count(const rdk_config *c, const rdk_words *w, rdk_status *s)
     return true;
 }
 
+bool rdk_words_change_data(const rdk_words *w)
+{
+    static const char *const names[] = {"task", "data", "seq-len", "tokenizer", "val-fraction"};
+    bool any = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        any = any || rdk_words_value(w, names[i]);
+    return any;
+}
+
+/* The warmup of a default or of a file is cut to the run; one that was typed means what it says. */
+static bool warmup_fits(const rdk_config *c, const rdk_words *w, rdk_status *s)
+{
+    if (!rdk_words_value(w, "warmup") || c->resume[0] || c->optim.warmup <= c->steps) return true;
+    return rdk_fail(s, RDK_EVALUE,
+                    "--warmup %llu is above --steps %llu: lr would never come to --lr (lower the "
+                    "one, or raise the other)",
+                    (unsigned long long)c->optim.warmup, (unsigned long long)c->steps);
+}
+
 /* A task that was typed over that of a file leaves behind what the file's task read. */
 static void drop_data_of_file(rdk_config *c, const rdk_words *w)
 {
@@ -34,7 +53,10 @@ static bool apply(rdk_arguments *a, const rdk_words *w, rdk_status *s)
 {
     rdk_config_init(&a->config);
     if (a->config_path && !rdk_config_load(&a->config, a->config_path, a->given, s)) return false;
-    if (a->config_path && !rdk_words_value(w, "resume")) rdk_config_unresolve(&a->config);
+    if (a->config_path && !rdk_words_value(w, "resume")) {
+        rdk_config_unresolve(&a->config);
+        if (rdk_words_change_data(w)) rdk_config_unresolve_windows(&a->config);
+    }
     for (size_t i = 0; i < w->n_set; i++) {
         const rdk_option *o = w->set[i].option;
         if (!rdk_option_set(&a->config, o, w->set[i].value, s)) return false;
@@ -49,7 +71,7 @@ static bool apply(rdk_arguments *a, const rdk_words *w, rdk_status *s)
                         a->config.out);
     }
     drop_data_of_file(&a->config, w);
-    return all_count(&a->config, w, s);
+    return all_count(&a->config, w, s) && warmup_fits(&a->config, w, s);
 }
 
 bool rdk_arguments_read(rdk_arguments *a, int argc, char **argv, rdk_status *s)

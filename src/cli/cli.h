@@ -23,12 +23,22 @@ int rdk_cli_failed(const rdk_status *s);
 
 /* ---- main.c: verbs --------------------------------------------------------------------------- */
 
+/* What an option of a run is under a verb that has it otherwise. */
+typedef struct rdk_otherwise {
+    const char *name;
+    const char *help;    /* NULL: as under train */
+    const char *initial; /* what it is where it is not given; NULL: the verb refuses the option */
+} rdk_otherwise;
+
 /* What a verb's options may be. Help, man page and completion are made from it as well. */
 typedef struct rdk_grammar {
     const rdk_option *own; /* [n_own] rows over a struct of the verb's own */
     size_t n_own;
-    bool runs;           /* the options of a run (src/run/options.c) as well */
-    unsigned switches;   /* 1 << action of those it takes beside those that every verb takes */
+    bool runs;                      /* the options of a run (src/run/options.c) as well */
+    const rdk_otherwise *otherwise; /* [n_otherwise] those of them that are not as under train */
+    size_t n_otherwise;
+    const char *without_runs; /* why the options of a run are not there, for who gives one; NULL */
+    unsigned switches;        /* 1 << action of those it takes beside those that every verb takes */
     const char *operand; /* what words without -- are to it ("a run's directory"); NULL: none */
     const char *notes;   /* the end of its --help page: lines, or NULL */
 } rdk_grammar;
@@ -71,6 +81,8 @@ const rdk_switch *rdk_switch_at(size_t i);
 
 bool rdk_grammar_takes(const rdk_grammar *g, const rdk_switch *f);
 const rdk_option *rdk_grammar_find(const rdk_grammar *g, const char *name);
+/* How the verb has this option of a run; NULL: as under train. */
+const rdk_otherwise *rdk_grammar_otherwise(const rdk_grammar *g, const rdk_option *o);
 /* What the user may have meant, or NULL. */
 const char *rdk_grammar_nearest(const rdk_grammar *g, const char *name);
 
@@ -110,6 +122,8 @@ typedef struct rdk_arguments {
 /* Defaults, then the --config file, then the options. Free with rdk_arguments_free either way. */
 bool rdk_arguments_read(rdk_arguments *a, int argc, char **argv, rdk_status *s);
 void rdk_arguments_free(rdk_arguments *a);
+/* Is one given that replaces the data which a --config file's run read, or how they are cut? */
+bool rdk_words_change_data(const rdk_words *w);
 
 /* ---- help.c, version.c, man.c, completion.c: all from the tables ----------------------------- */
 
@@ -117,7 +131,8 @@ void rdk_print_help(FILE *out);
 void rdk_print_verb_help(FILE *out, const rdk_verb *v);
 /* Text from column `indent` on, broken between words at 100 columns. */
 void rdk_print_wrapped(FILE *out, const char *text, int indent);
-bool rdk_print_option(FILE *out, const rdk_grammar *g, const char *name, rdk_status *s);
+/* All about one option, verb, scaling or task. RDK_EVALUE: there is none of that name. */
+bool rdk_print_topic(FILE *out, const rdk_grammar *g, const char *name, rdk_status *s);
 /* Is it one of --help, --version, --man, --completion? */
 bool rdk_is_beside(rdk_action action);
 /* Does what such an action asks for, about this verb's options; returns the exit status. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * --help, from the tables of verbs, options, switches, scalings and tasks.
- * Invariant: one line an option, at most 100 columns (tests/cli/test_usage.c). */
+ * Invariant: one line an option, at most 100 columns (tests/cli/test_help.c). */
 #include <string.h>
 
 #include "cli.h"
@@ -52,13 +52,18 @@ char *rdk_option_short_range(const rdk_option *o, char buf[RDK_USAGE_TEXT])
     return buf;
 }
 
-static void print_option(FILE *out, const rdk_option *o)
+static void print_option(FILE *out, const rdk_grammar *g, const rdk_option *o)
 {
     char usage[RDK_USAGE_TEXT], range[RDK_USAGE_TEXT];
+    const rdk_otherwise *here = rdk_grammar_otherwise(g, o);
+    if (here && !here->initial) return;
     rdk_option_short_range(o, range);
-    fprintf(out, "%*s%-*s %s", INDENT, "", USAGE_COLUMNS, rdk_option_usage(o, usage), o->help);
+    fprintf(out, "%*s%-*s %s", INDENT, "", USAGE_COLUMNS, rdk_option_usage(o, usage),
+            here && here->help ? here->help : o->help);
     if (range[0]) fprintf(out, " (%s)", range);
-    if (o->auto_rule) {
+    if (here) {
+        fprintf(out, " [%s]", here->initial);
+    } else if (o->auto_rule) {
         fprintf(out, " [auto: %s]", o->auto_rule);
     } else if (o->initial[0]) {
         fprintf(out, " [%s]", o->initial);
@@ -80,20 +85,20 @@ static void print_switches(FILE *out, const rdk_grammar *g)
 }
 
 /* Rows that stand together, under the headings of their groups. */
-static void print_rows(FILE *out, const rdk_option *rows, size_t n)
+static void print_rows(FILE *out, const rdk_grammar *g, const rdk_option *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         bool heads = i == 0 || strcmp(rows[i - 1].group, rows[i].group) != 0;
         if (heads) fprintf(out, "\n%s:\n", rows[i].group);
-        print_option(out, &rows[i]);
+        print_option(out, g, &rows[i]);
     }
 }
 
 static void print_options(FILE *out, const rdk_grammar *g)
 {
     fprintf(out, "\noptions: --opt value or --opt=value; (what it takes) [what it is otherwise]\n");
-    print_rows(out, g->own, g->n_own);
-    if (g->runs) print_rows(out, rdk_option_at(0), rdk_option_count());
+    print_rows(out, g, g->own, g->n_own);
+    if (g->runs) print_rows(out, g, rdk_option_at(0), rdk_option_count());
     print_switches(out, g);
 }
 
@@ -143,7 +148,7 @@ static void print_tasks(FILE *out)
 
 static void print_usage(FILE *out, const rdk_verb *v)
 {
-    enum { SYNOPSIS_COLUMNS = 20 };
+    enum { SYNOPSIS_COLUMNS = 22 };
     fprintf(out, "%*s%s %-*s %s\n", INDENT, "", rdk_cli_command(), SYNOPSIS_COLUMNS, v->synopsis,
             v->about);
 }
@@ -176,9 +181,9 @@ void rdk_print_verb_help(FILE *out, const rdk_verb *v)
     print_exit_status(out);
 }
 
-/* ---- one option, all about it ---------------------------------------------------------------- */
+/* ---- one topic, all about it ----------------------------------------------------------------- */
 
-bool rdk_print_option(FILE *out, const rdk_grammar *g, const char *name, rdk_status *s)
+static void print_one_option(FILE *out, const rdk_grammar *g, const rdk_option *o)
 {
     static const char *const scopes[] = {
         "defines the run: in config.ini and checkpoints, fixed on --resume",
@@ -186,26 +191,50 @@ bool rdk_print_option(FILE *out, const rdk_grammar *g, const char *name, rdk_sta
         "says where a thing is: in config.ini, free on --resume, its content must be the same",
         "of this call only: not in config.ini, free on --resume",
     };
-    char usage[RDK_USAGE_TEXT], range[RDK_RANGE_TEXT], quoted[RDK_QUOTE_TEXT];
-    if (!strncmp(name, "--", 2)) name += 2;
-    const rdk_option *o = rdk_grammar_find(g, name);
-    if (!o) {
-        const char *near = rdk_grammar_nearest(g, name);
-        return rdk_fail(s, RDK_EVALUE, "no option is called %s%s%s%s", rdk_quote(name, quoted),
-                        near ? " (did you mean " : " (--help lists them all)", near ? near : "",
-                        near ? "?)" : "");
-    }
+    char usage[RDK_USAGE_TEXT], range[RDK_RANGE_TEXT];
+    const rdk_otherwise *here = rdk_grammar_otherwise(g, o);
+    const char *initial = here && here->initial ? here->initial : o->initial;
     fprintf(out, "%s\n", rdk_option_usage(o, usage));
-    fprintf(out, "  about    %s\n", o->help);
+    fprintf(out, "  about    %s\n", here && here->help ? here->help : o->help);
     fprintf(out, "  takes    %s\n", rdk_option_range(o, range));
-    fprintf(out, "  default  %s\n", o->initial[0] ? o->initial : "none");
-    if (o->auto_rule) fprintf(out, "  auto     %s\n", o->auto_rule);
+    fprintf(out, "  default  %s\n", initial[0] ? initial : "none");
+    if (o->auto_rule && !here) fprintf(out, "  auto     %s\n", o->auto_rule);
     if (o->need) fprintf(out, "  counts   with %s\n", o->need->by);
-    if (o != rdk_option_find(name)) return true; /* the rest is about options of a run */
+    if (o != rdk_option_find(o->name)) return; /* the rest is about options of a run */
     fprintf(out, "  scope    %s\n", scopes[o->scope]);
-    if (!strcmp(name, "scale")) print_scalings(out);
-    if (!strcmp(name, "task")) print_tasks(out);
-    return true;
+    if (!strcmp(o->name, "scale")) print_scalings(out);
+    if (!strcmp(o->name, "task")) print_tasks(out);
+}
+
+static bool is_task(const char *name)
+{
+    size_t i = 0;
+    while (i < rdk_task_type_count() && strcmp(rdk_task_type_name(i), name) != 0) i++;
+    return i < rdk_task_type_count();
+}
+
+/* The option that has a value of this name: a scaling, a task. */
+static const rdk_option *option_of_value(const rdk_grammar *g, const char *name)
+{
+    if (!g->runs) return NULL;
+    if (rdk_scaling_find(name)) return rdk_option_find("scale");
+    return is_task(name) ? rdk_option_find("task") : NULL;
+}
+
+bool rdk_print_topic(FILE *out, const rdk_grammar *g, const char *name, rdk_status *s)
+{
+    char quoted[RDK_QUOTE_TEXT];
+    if (!strncmp(name, "--", 2)) name += 2;
+    const rdk_verb *v = rdk_verb_find(name);
+    const rdk_option *o = rdk_grammar_find(g, name);
+    if (!o) o = option_of_value(g, name);
+    if (o) print_one_option(out, g, o);
+    if (!o && v && v->grammar) rdk_print_verb_help(out, v);
+    if (o || (v && v->grammar)) return true;
+    const char *near = rdk_grammar_nearest(g, name);
+    return rdk_fail(s, RDK_EVALUE, "nothing is called %s%s%s%s", rdk_quote(name, quoted),
+                    near ? " (did you mean " : " (--help lists all options)", near ? near : "",
+                    near ? "?)" : "");
 }
 
 /* ---- what stands beside a verb --------------------------------------------------------------- */
@@ -220,7 +249,7 @@ static int print_help_on(const char *about, const rdk_grammar *g)
 {
     rdk_status s = {0};
     if (about) {
-        return rdk_print_option(stdout, g, about, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);
+        return rdk_print_topic(stdout, g, about, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);
     }
     for (size_t i = 0; g != &rdk_train_grammar && i < rdk_verb_count(); i++) {
         if (rdk_verb_at(i)->grammar != g) continue;

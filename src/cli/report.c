@@ -6,18 +6,22 @@
 #include "cli.h"
 
 typedef struct report_options {
-    char out[RDK_PATH_TEXT];
+    char out[RDK_PATH_TEXT], figures[RDK_PATH_TEXT];
 } report_options;
 
 static const rdk_option rows[] = {
     {"out", "report", RDK_OPT_TEXT, RDK_OPT_RUNS, offsetof(report_options, out),
      sizeof(((report_options *)0)->out), "", .value_name = "FILE",
      .help = "where the page goes; it replaces an old one [DIR/report.html]"},
+    {"figures", "report", RDK_OPT_TEXT, RDK_OPT_RUNS, offsetof(report_options, figures),
+     sizeof(((report_options *)0)->figures), "", .value_name = "DIR",
+     .help = "write the figures there as well, an SVG file each"},
 };
 
 const rdk_grammar rdk_report_grammar = {
     .own = rows,
     .n_own = sizeof rows / sizeof *rows,
+    .without_runs = "a report is about runs that are there",
     .operand = "a run's directory",
     .notes = "DIR is a run, or holds the runs of an ablation as subdirectories. The page needs\n"
              "nothing beside it: open it in a browser, send it, print it.\n",
@@ -37,7 +41,8 @@ static bool write_report(const rdk_words *w, const report_options *o, char path[
     else
         snprintf(path, 2 * RDK_PATH_TEXT, "%.1000s%sreport.html", directory,
                  n && directory[n - 1] == '/' ? "" : "/");
-    return rdk_report_write(directory, path, s);
+    return rdk_report_write(directory, path, s) &&
+           (!o->figures[0] || rdk_report_pictures(path, o->figures, s));
 }
 
 int rdk_cli_report(int argc, char **argv)

@@ -24,6 +24,7 @@ static const rdk_option rows[] = {
 const rdk_grammar rdk_show_grammar = {
     .own = rows,
     .n_own = sizeof rows / sizeof *rows,
+    .without_runs = "show is about runs that are there",
     .operand = "a run's directory",
     .notes = "A metric is a column of metrics.csv (training rows) or of attention.csv (mean over\n"
              "layers and heads), eval_loss, eval_accuracy, or ratio (|dW_Q| / |dW_V|).\n"

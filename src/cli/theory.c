@@ -43,6 +43,7 @@ static const rdk_option rows[] = {
 const rdk_grammar rdk_theory_grammar = {
     .own = rows,
     .n_own = sizeof rows / sizeof *rows,
+    .without_runs = "theory needs no run: it measures every scaling beside the others",
     .notes =
         "Draws queries and keys with independent entries of mean 0 and variance 1, scores them "
         "in every\nway that --scale knows, and prints what the softmax makes of it beside what "

@@ -17,7 +17,7 @@ static const rdk_switch switches[] = {
      RDK_ACTION_DESCRIBE, false},
     {"show-batch", NULL, "print the first sequences: input, target, loss mask; no run",
      RDK_ACTION_SHOW_BATCH, false},
-    {"help", "OPTION", "this page; --help=OPTION: all about that option", RDK_ACTION_HELP, true},
+    {"help", "OPTION", "this page; --help OPTION: all about that option", RDK_ACTION_HELP, true},
     {"version", NULL, "version, build, instruction set, threads, precision", RDK_ACTION_VERSION,
      true},
     {"man", NULL, "print the manual page (troff)", RDK_ACTION_MAN, true},
@@ -49,6 +49,13 @@ const rdk_option *rdk_grammar_find(const rdk_grammar *g, const char *name)
         if (!strcmp(g->own[i].name, name)) return &g->own[i];
     }
     return g->runs ? rdk_option_find(name) : NULL;
+}
+
+const rdk_otherwise *rdk_grammar_otherwise(const rdk_grammar *g, const rdk_option *o)
+{
+    for (size_t i = 0; i < g->n_otherwise; i++)
+        if (!strcmp(g->otherwise[i].name, o->name)) return &g->otherwise[i];
+    return NULL;
 }
 
 static const rdk_switch *switch_find(const rdk_grammar *g, const char *name)
@@ -125,6 +132,10 @@ static bool refuse_unknown(const reading *r, const char *text, const char *name)
     const rdk_option *o = near ? rdk_grammar_find(r->grammar, near) : NULL;
     bool no = negated && o && o->type == RDK_OPT_BOOL;
     rdk_quote(text, quoted);
+    if (r->grammar->without_runs && rdk_option_find(name)) {
+        return rdk_fail(r->status, RDK_EVALUE, "--%s is an option of train and ablate; %s", name,
+                        r->grammar->without_runs);
+    }
     if (near) {
         return rdk_fail(r->status, RDK_EVALUE, "unknown option %s (did you mean --%s%s?)", quoted,
                         no ? "no-" : "", near);
@@ -240,6 +251,8 @@ static bool read_first(reading *r)
         }
         r->result->action = f->action;
         r->result->help_about = w.value;
+        if (!w.value && f->action == RDK_ACTION_HELP && at + 1 < r->end && at[1][0] != '-')
+            r->result->help_about = at[1];
         return true;
     }
     return true;

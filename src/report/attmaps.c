@@ -97,27 +97,37 @@ static size_t choose_heads(const rdk_report *r, const maps *m, head_id chosen[MO
     return n;
 }
 
+/* As large as their lines allow. */
+static void labels_open(rdk_text *t, double side)
+{
+    rdk_text_add(t, "<g style=\"font-size:%.1fpx\">", fmin(fmax(0.92 * side, 5.5), 9));
+}
+
 /* The tokens of the example: beside the rows, or below the columns. */
 static void row_labels(rdk_text *t, const maps *m, double x, double y, double side)
 {
     int input = rdk_table_column(m->example, "input");
     int counted = rdk_table_column(m->example, "counted");
+    labels_open(t, side);
     for (size_t k = 0; k < m->tokens && k < m->example->rows; k++) {
         bool asked = !strcmp(rdk_table_word(m->example, k, counted), "1");
         rdk_svg_text(t, x - 3, y + side * ((double)k + 0.5) + 2.2,
                      asked ? "token end asked" : "token end", rdk_table_word(m->example, k, input));
     }
+    rdk_text_add(t, "</g>\n");
 }
 
 static void column_labels(rdk_text *t, const maps *m, double x, double y, double side)
 {
     int input = rdk_table_column(m->example, "input");
+    labels_open(t, side);
     for (size_t k = 0; k < m->tokens && k < m->example->rows; k++) {
         rdk_text_add(t, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">",
                      x + side * ((double)k + 0.5) + 2.2, y + SIDE + 3);
         rdk_svg_text(t, 0, 0, "token end", rdk_table_word(m->example, k, input));
         rdk_text_add(t, "</g>");
     }
+    rdk_text_add(t, "</g>\n");
 }
 
 /* The figure while it is drawn. */
@@ -214,7 +224,7 @@ static bool examples_alike(const rdk_report *r)
 static void write_figure(sketch *k, rdk_text *t)
 {
     double lines = rdk_count((k->placed + COLUMNS - 1) / COLUMNS);
-    rdk_figure_open(t, "fig-maps", "marks", false,
+    rdk_figure_open(t, rdk_report_id(k->r, "fig-maps"), "marks", false,
                     20 + (k->alike ? BOTTOM : 0) + lines * line_height(k),
                     "Attention maps of one example");
     rdk_shade_key(t, LEFT, 2, "0", "1: p, by its square root");
@@ -224,7 +234,7 @@ static void write_figure(sketch *k, rdk_text *t)
                         "query, a column a key, before the first update and at the end. Queries in "
                         "bold have a counted target. Of several runs the sharpest head of the "
                         "first and of the last layer; of a run alone its first four heads.");
-    rdk_figure_csv(t, "fig-maps", &k->csv);
+    rdk_figure_csv(t, rdk_report_id(k->r, "fig-maps"), &k->csv);
 }
 
 void rdk_attention_maps(rdk_report *r, rdk_text *t)

@@ -3,7 +3,7 @@
  *
  * Invariant: a run that cannot be read is left out with a note that names it, unless nothing else
  * is there.
- * Read next: extract.c. */
+ * Read next: extract.c, then group.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -133,14 +133,15 @@ bool rdk_report_collect(rdk_report *r, const char *path, rdk_status *s)
         return rdk_fail(s, RDK_EVALUE, "the name of a directory is longer than %d bytes",
                         RDK_PATH_TEXT - 1);
     r->path = rdk_report_string(r, path);
-    if (!rdk_saved_run_is(path)) return take_ablation(r) && rdk_report_classify(r);
+    if (!rdk_saved_run_is(path)) return take_ablation(r) && rdk_report_group(r);
     r->runs = rdk_report_alloc(r, 1, sizeof *r->runs);
-    return r->runs && take_run(r, path, r->path, s) && rdk_report_classify(r);
+    return r->runs && take_run(r, path, r->path, s) && rdk_report_group(r);
 }
 
 void rdk_report_free(rdk_report *r)
 {
     for (size_t i = 0; i < r->n_runs; i++) rdk_saved_run_close(&r->runs[i].saved);
+    for (size_t i = 0; i < r->n_groups; i++) rdk_text_free(&r->groups[i].notes);
     rdk_text_free(&r->notes);
     if (r->arena) rdk_arena_free(r->arena);
     *r = (rdk_report){0};

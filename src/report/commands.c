@@ -89,41 +89,12 @@ static const char *data_of(const rdk_report_run *run)
     return rdk_record_word(run->saved.about, "data");
 }
 
-/* Do they say that they read the same? The vocabulary of a file follows what it holds. */
-static bool same_task(const rdk_report_run *a, const rdk_report_run *b)
-{
-    const rdk_config *x = &a->saved.config, *y = &b->saved.config;
-    return !strcmp(x->task.name, y->task.name) && !strcmp(x->data, y->data) &&
-           x->task.length == y->task.length && (x->data[0] || x->task.vocab == y->task.vocab) &&
-           x->task.tokenizer == y->task.tokenizer && x->model.arch == y->model.arch &&
-           x->task.val_fraction == y->task.val_fraction;
-}
-
-/* The first run that says it read the same as an earlier one and did not; NULL where none is. */
-static const rdk_report_run *of_other_data(const rdk_report *r)
-{
-    for (size_t i = 1; i < r->n_runs; i++) {
-        for (size_t k = 0; k < i; k++) {
-            const char *a = data_of(&r->runs[k]), *b = data_of(&r->runs[i]);
-            if (!a || !b || !same_task(&r->runs[k], &r->runs[i])) continue;
-            if (strcmp(a, b) != 0) return &r->runs[i];
-            break; /* as that one was compared already */
-        }
-    }
-    return NULL;
-}
-
+/* All runs of a group are of these. */
 static void data_words(const rdk_report *r, rdk_text *t)
 {
     const char *data = data_of(&r->runs[0]);
-    const rdk_report_run *other = of_other_data(r);
     rdk_text_add(t, ". Data: ");
     rdk_html(t, data ? data : "unknown");
-    if (!other) return;
-    rdk_text_add(t, "; <b>not all runs are of this data</b>, ");
-    rdk_html(t, other->name);
-    rdk_text_add(t, " is of ");
-    rdk_html(t, data_of(other));
 }
 
 /* The first run that another program made, by what its figures depend on. */

@@ -20,6 +20,7 @@ typedef struct drawing {
     const char *id;
     const rdk_curve_row *rows;
     size_t n_rows, most;
+    unsigned marks; /* of its key */
     double height;
     rdk_text steps; /* JSON: the lists of steps, each once */
     const double **step_list;
@@ -216,11 +217,30 @@ static void draw_series(drawing *d, const rdk_curve_row *row, size_t panel, size
         rdk_panel_line(d->t, p, &thinned, attributes);
     }
     rdk_curve mean = thin(d, &band.mean);
-    if (second)
-        snprintf(attributes, sizeof attributes, "class=\"held c%d\"", colour);
-    else
-        snprintf(attributes, sizeof attributes, "class=\"mean c%d d%d\"", colour, colour);
-    if (mean.n) rdk_panel_line(d->t, p, &mean, attributes);
+    snprintf(attributes, sizeof attributes,
+             second ? "class=\"held c%d\"" : "class=\"mean c%d d%d\"", colour, colour);
+    if (mean.n && second) rdk_panel_circles(d->t, p, &mean, attributes);
+    if (mean.n && !second) rdk_panel_line(d->t, p, &mean, attributes);
+}
+
+/* What the figure shows, so that its key says so. */
+static unsigned marks_of(drawing *d)
+{
+    unsigned marks = d->r->n_seeds > 1 ? RDK_KEY_SEED : 0;
+    rdk_level levels[RDK_MOST_LEVELS];
+    if (d->r->n_seeds > 2) marks |= RDK_KEY_BAND;
+    for (size_t row = 0; row < d->n_rows; row++) {
+        const rdk_curve_row *c = &d->rows[row];
+        if (splits_of(d, c) > 1) marks |= RDK_KEY_HELD;
+        for (size_t p = 0; c->levels && p < d->r->n_panels; p++) {
+            size_t n = c->levels(d->r, p, c->which, levels);
+            for (size_t i = 0; i < n; i++)
+                marks |= levels[i].series < 0 ? RDK_KEY_LEVEL : RDK_KEY_THEORY;
+        }
+    }
+    for (size_t i = 0; i < d->r->n_runs; i++)
+        if (!isnan(d->r->runs[i].died_step)) marks |= RDK_KEY_DEATH;
+    return marks;
 }
 
 static void draw_deaths(drawing *d, const rdk_curve_row *row, size_t panel, const rdk_panel *p)
@@ -275,7 +295,7 @@ static rdk_panel place_panel(drawing *d, size_t row, size_t panel, const rdk_axi
         k = row * lines * columns + panel;
         n = d->n_rows * lines * columns;
     }
-    rdk_panel p = rdk_panel_at(k, n, columns, rdk_key_height(d->r, false), &d->height);
+    rdk_panel p = rdk_panel_at(k, n, columns, rdk_key_height(d->r, false, d->marks), &d->height);
     p.x = *x;
     p.y = *y;
     return p;
@@ -311,9 +331,10 @@ void rdk_curve_figure(rdk_report *r, rdk_text *t, const char *id, const rdk_curv
     d.step_list = rdk_report_alloc(r, lists, sizeof *d.step_list);
     d.step_count = rdk_report_alloc(r, lists, sizeof *d.step_count);
     if (!d.step_list || !d.step_count) return;
+    d.marks = marks_of(&d);
     place_panel(&d, 0, 0, &x, &unused);
     rdk_figure_open(t, id, "curves", false, d.height, rows[0].title);
-    rdk_figure_key(t, r, false);
+    rdk_figure_key(t, r, false, d.marks);
     for (size_t row = 0; row < n_rows; row++) {
         rdk_axis y = y_axis(&d, &rows[row]);
         for (size_t panel = 0; panel < r->n_panels; panel++)

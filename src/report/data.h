@@ -52,18 +52,24 @@ typedef struct rdk_report_run {
     double std_theory, entropy_theory;
     rdk_start start;
     double score_scale;
+    double score_std_last, score_absmax_last; /* at the last look: mean, largest over heads */
     rdk_run_figures figures;
     double vocabulary, chance_accuracy, floor_loss;
     double died_step, died_loss; /* where a number became non-finite, and the last finite loss */
     double step;                 /* the last one logged, or 0 */
 } rdk_report_run;
 
+/* Of one directory; or of those of its runs that learn one task from one data: a group. */
 typedef struct rdk_report {
     rdk_arena *arena;
     const char *path;
     bool ablation;
-    rdk_report_run *runs;
+    rdk_report_run *runs; /* [n_runs] those of a group stand together */
     size_t n_runs;
+    struct rdk_report *groups; /* [n_groups] this report itself where there is one */
+    size_t n_groups;
+    const char *name;   /* of the group: its task, and what tells it from others of that task */
+    const char *prefix; /* of the ids of its elements on the page, "" where it is alone */
     rdk_varied *varied; /* the options that differ */
     size_t n_varied;
     const char **series; /* labels */
@@ -81,11 +87,16 @@ typedef struct rdk_report {
 
 enum { RDK_PALETTE = 8 };
 
-/* ---- collect.c, classify.c, extract.c -------------------------------------------------------- */
+/* ---- collect.c, group.c, classify.c, extract.c ----------------------------------------------- */
 
-/* Reads the runs of a directory. False: status. */
+/* Reads the runs of a directory and groups them. r stays where it is until rdk_report_free, which
+ * is called either way. False: status. */
 bool rdk_report_collect(rdk_report *r, const char *path, rdk_status *s);
 void rdk_report_free(rdk_report *r);
+/* Fills groups, each classified. */
+bool rdk_report_group(rdk_report *r);
+/* An id of the page, with the prefix of the group. */
+const char *rdk_report_id(rdk_report *r, const char *id);
 /* Finds what is varied, series, panels, rates; then the best rates. */
 bool rdk_report_classify(rdk_report *r);
 /* Policies in the order of their table, numbers by size, the rest by name. */

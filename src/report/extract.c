@@ -130,6 +130,23 @@ static double mean_at_start(rdk_report *r, const rdk_table *t, const char *name)
     return first_of(&c);
 }
 
+/* Of the last step: the mean over heads; the largest. */
+static void take_scores(rdk_report_run *run, const rdk_table *t)
+{
+    rdk_status ignored = {0};
+    const double *step = rdk_table_numbers(t, "step", &ignored);
+    const double *std = rdk_table_numbers(t, "score_std", &ignored);
+    const double *most = rdk_table_numbers(t, "score_absmax", &ignored);
+    double sum = 0, largest = NAN;
+    size_t n = 0;
+    for (size_t i = t->rows; step && std && most && i-- > 0 && step[i] == step[t->rows - 1]; n++) {
+        sum += std[i];
+        largest = fmax(largest, most[i]);
+    }
+    run->score_std_last = n ? sum / (double)n : NAN;
+    run->score_absmax_last = largest;
+}
+
 static void take_curves(rdk_report *r, rdk_report_run *run, const rdk_table *t)
 {
     run->entropy = rdk_report_alloc(r, run->layers + 1, sizeof *run->entropy);
@@ -149,6 +166,7 @@ static void take_attention(rdk_report *r, rdk_report_run *run, const rdk_table *
 {
     count_heads(run, t);
     take_curves(r, run, t);
+    take_scores(run, t);
     run->entropy_mean = mean_by_step(r, t, "entropy_norm", ANY, ANY);
     run->ds_median = mean_by_step(r, t, "ds_median", ANY, ANY);
     run->start.ds_median = first_of(&run->ds_median);
@@ -214,6 +232,7 @@ bool rdk_report_extract(rdk_report *r, rdk_report_run *run, rdk_status *s)
     run->step = isnan(run->figures.step) ? 0 : run->figures.step;
     run->start = (rdk_start){NAN, NAN, NAN, NAN, NAN};
     run->std_theory = run->entropy_theory = run->score_scale = NAN;
+    run->score_std_last = run->score_absmax_last = NAN;
     take_metrics(r, run, metrics);
     if (attention) take_attention(r, run, attention);
     if (gradients) take_gradients(r, run, gradients);

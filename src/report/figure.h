@@ -9,7 +9,7 @@
 
 #include "data.h"
 
-enum { RDK_FIGURE_WIDTH = 960 };
+enum { RDK_FIGURE_WIDTH = 960, RDK_FIGURE_LEFT = 58 }; /* left: of it, the room of a y axis */
 
 /* A whole number of columns, lines, cells as a length. */
 static inline double rdk_count(size_t n)
@@ -50,15 +50,11 @@ typedef struct rdk_panel {
  * kept for the key. */
 rdk_panel rdk_panel_at(size_t k, size_t n, size_t columns, double above, double *height);
 
-/* "<figure id=...><svg ...>", with the key of the series; then panels; then close. caption: HTML.
- */
-/* half: as wide as half a figure. */
+/* "<figure id=...><svg ...>"; then the key, panels, close. caption: HTML. half: as wide as half a
+ * figure. */
 void rdk_figure_open(rdk_text *t, const char *id, const char *classes, bool half, double height,
                      const char *says);
 void rdk_figure_close(rdk_text *t, const char *caption);
-/* The key of the series, at the top; in lines of so many. Height it needs: rdk_key_height. */
-void rdk_figure_key(rdk_text *t, const rdk_report *r, bool half);
-double rdk_key_height(const rdk_report *r, bool half);
 
 /* Box, grid, ticks, title, labels. Ends inside an open <g class="panel">. */
 void rdk_panel_open(rdk_text *t, const rdk_panel *p, const char *id, size_t k);
@@ -68,6 +64,8 @@ void rdk_panel_clip(rdk_text *t, const rdk_panel *p, const char *id, size_t k);
 void rdk_panel_unclip(rdk_text *t);
 /* attributes: of the path, e.g. "class=\"run c0\"". */
 void rdk_panel_line(rdk_text *t, const rdk_panel *p, const rdk_curve *c, const char *attributes);
+/* The same points as circles. */
+void rdk_panel_circles(rdk_text *t, const rdk_panel *p, const rdk_curve *c, const char *attributes);
 void rdk_panel_band(rdk_text *t, const rdk_panel *p, const rdk_band *b, const char *attributes);
 void rdk_panel_level(rdk_text *t, const rdk_panel *p, double y, const char *classes);
 /* Outside of the clip, in figure units. */
@@ -85,6 +83,22 @@ void rdk_figure_csv(rdk_text *t, const char *id, const rdk_text *csv);
 /* A field of such a text. */
 void rdk_figure_field(rdk_text *csv, const char *word);
 void rdk_figure_value(rdk_text *csv, double x);
+
+/* ---- key.c ----------------------------------------------------------------------------------- */
+
+/* What a figure has beside its series. */
+enum {
+    RDK_KEY_SEED = 1,
+    RDK_KEY_BAND = 2,
+    RDK_KEY_HELD = 4,
+    RDK_KEY_THEORY = 8,
+    RDK_KEY_LEVEL = 16,
+    RDK_KEY_DIAGONAL = 32,
+    RDK_KEY_DEATH = 64
+};
+/* The series and these marks, at the top of a figure. Height it needs: rdk_key_height. */
+void rdk_figure_key(rdk_text *t, const rdk_report *r, bool half, unsigned marks);
+double rdk_key_height(const rdk_report *r, bool half, unsigned marks);
 
 /* ---- curves.c -------------------------------------------------------------------------------- */
 

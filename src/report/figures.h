@@ -9,6 +9,13 @@
 
 #include <rootdk/report.h>
 
+/* ---- alike.c: of two runs -------------------------------------------------------------------- */
+
+/* Do their options ask for one task? Resolved ones, or both not. */
+bool rdk_same_task(const rdk_config *a, const rdk_config *b);
+/* Do their run.json say the same of their data? True where one says nothing. */
+bool rdk_same_data(const rdk_record *a, const rdk_record *b);
+
 /* ---- figures.c: of one run ------------------------------------------------------------------- */
 
 /* Attention: means over layers and heads of a probed step. Ratio: |dW_Q| / |dW_V|, mean over
@@ -35,8 +42,7 @@ rdk_run_figures rdk_run_figures_of(const rdk_table *metrics, const rdk_table *at
                                    const rdk_table *gradients, const rdk_record *about,
                                    bool diverged);
 /* Is the evaluation there with which a run ends that is done, by its run.json? Else rows are lost:
- * RDK_EFORMAT names the file and the step. metrics is of the run; a run.json without a step passes.
- */
+ * RDK_EFORMAT names the file and the step. A run.json without a step passes. */
 bool rdk_run_figures_whole(const rdk_table *metrics, const rdk_record *about, rdk_status *s);
 /* Takes away what is said of the end. */
 void rdk_run_figures_unend(rdk_run_figures *f);
@@ -48,6 +54,13 @@ typedef struct rdk_gradient_step {
 } rdk_gradient_step;
 /* The step whose rows begin at *row, which moves behind them. False at the end of gradients.csv. */
 bool rdk_gradient_next(const rdk_table *gradients, size_t *row, rdk_gradient_step *out);
+
+/* "12.3" and "0.4" of an interval: its half to two significant digits, its mean to as many places;
+ * where the half is no help (0, fewer than two values) the mean to four digits, and half is "".
+ * factor: of both, e.g. 100. */
+enum { RDK_INTERVAL_TEXT = 32 };
+void rdk_interval_texts(rdk_interval v, double factor, char mean[RDK_INTERVAL_TEXT],
+                        char half[RDK_INTERVAL_TEXT]);
 
 /* ---- rated.c: of several runs ---------------------------------------------------------------- */
 

@@ -28,15 +28,23 @@ static const struct part {
     {"gradients", "Gradients", rdk_section_gradients},
     {"maps", "Saturation and attention maps", rdk_section_maps},
     {"rates", "Loss against learning rate", rdk_section_rates},
-    {"travel", "Entropy against loss", rdk_section_travel},
-    {"metrics", "Definitions", rdk_section_metrics},
+    {"trajectory", "Entropy against loss", rdk_section_trajectory},
+    {"metrics", "Definitions", rdk_section_metrics}, /* the last: one for all groups */
 };
-enum { N_PARTS = sizeof PARTS / sizeof *PARTS };
+enum { N_PARTS = sizeof PARTS / sizeof *PARTS, METRICS = N_PARTS - 1 };
 
 static void add_lines(rdk_text *t, const char *const *lines, size_t n)
 {
     for (size_t i = 0; i < n; i++) rdk_text_bytes(t, lines[i], strlen(lines[i]));
 }
+
+static void append(rdk_text *t, const rdk_text *part)
+{
+    rdk_text_bytes(t, part->data ? part->data : "", part->size);
+    if (part->failed) t->failed = true;
+}
+
+/* ---- what stands above ----------------------------------------------------------------------- */
 
 static void head(rdk_report *r, rdk_text *t)
 {
@@ -48,26 +56,55 @@ static void head(rdk_report *r, rdk_text *t)
     add_lines(t, STYLE, sizeof STYLE / sizeof *STYLE);
     rdk_text_add(t, "</style>\n</head>\n<body>\n<header>\n<h1>");
     rdk_html(t, r->path);
-    const char *task = r->runs[0].saved.config.task.name;
-    rdk_text_add(t, "</h1>\n<p>%s of <b>", r->ablation ? "An ablation" : "A run");
-    rdk_html(t, task);
-    rdk_text_add(t, "</b>");
-    if (r->ablation) {
-        rdk_text_add(t, ": %zu runs", r->n_runs);
-        for (size_t v = 0; v < r->n_varied; v++)
-            rdk_text_add(t, "%s %s (%zu)", v ? "," : ", varied in", r->varied[v].option->name,
-                         r->varied[v].count);
-    }
-    rdk_text_add(t, ".</p>\n<nav>");
-    for (size_t i = 0; i < N_PARTS; i++)
-        rdk_text_add(t, "<a href=\"#%s\">%zu&nbsp;%s</a> ", PARTS[i].id, i, PARTS[i].title);
-    rdk_text_add(t, "</nav>\n</header>\n<div id=\"chips\"></div>\n<main>\n");
+    rdk_text_add(t, "</h1>\n");
 }
+
+/* "An ablation of copy: 12 runs, varied in scale (2), seed (6)." */
+static void group_words(rdk_report *g, rdk_text *t)
+{
+    rdk_text_add(t, "<p>%s of <b>", g->ablation ? "An ablation" : "A run");
+    rdk_html(t, g->name);
+    rdk_text_add(t, "</b>");
+    if (g->ablation) {
+        rdk_text_add(t, ": %zu run%s", g->n_runs, g->n_runs > 1 ? "s" : "");
+        for (size_t v = 0; v < g->n_varied; v++)
+            rdk_text_add(t, "%s %s (%zu)", v ? "," : ", varied in", g->varied[v].option->name,
+                         g->varied[v].count);
+    }
+    rdk_text_add(t, ".</p>\n");
+}
+
+static void navigation(const rdk_report *g, size_t parts, rdk_text *t)
+{
+    rdk_text_add(t, "<nav>");
+    for (size_t i = 0; i < parts; i++)
+        rdk_text_add(t, "<a href=\"#%s%s\">%zu&nbsp;%s</a> ", i < METRICS ? g->prefix : "",
+                     PARTS[i].id, i, PARTS[i].title);
+    rdk_text_add(t, "</nav>\n");
+}
+
+/* Where there are several groups: that there are, and why nothing is said across them. */
+static void groups_words(const rdk_report *r, rdk_text *t)
+{
+    rdk_text_add(t,
+                 "<p>%zu runs of %zu tasks. Losses and accuracies of different tasks or data "
+                 "cannot be compared, so each has a part of its own with its own verdict, and "
+                 "nothing is said across them.</p>\n<nav>",
+                 r->n_runs, r->n_groups);
+    for (size_t k = 0; k < r->n_groups; k++) {
+        rdk_text_add(t, "<a href=\"#%sgroup\">", r->groups[k].prefix);
+        rdk_html(t, r->groups[k].name);
+        rdk_text_add(t, "&nbsp;(%zu)</a> ", r->groups[k].n_runs);
+    }
+    rdk_text_add(t, "<a href=\"#%s\">%s</a></nav>\n", PARTS[METRICS].id, PARTS[METRICS].title);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* What the script must know of the runs. */
 static void runs_json(rdk_report *r, rdk_text *t)
 {
-    rdk_text_add(t, "<script type=\"application/json\" id=\"runs\">{\"series\":[");
+    rdk_text_add(t, "<script type=\"application/json\" id=\"%sruns\">{\"series\":[", r->prefix);
     for (size_t s = 0; s < r->n_series; s++) {
         rdk_text_add(t, s ? "," : "");
         rdk_page_json(t, r->series[s]);
@@ -102,32 +139,64 @@ static void runs_json(rdk_report *r, rdk_text *t)
     rdk_text_add(t, "]}</script>\n");
 }
 
-static void write_page(rdk_report *r, rdk_text *t)
+static void section(rdk_report *g, size_t part, rdk_text *t)
 {
-    rdk_text body = {0};
-    for (size_t i = N_PARTS; i-- > 1;) { /* the verdict last: it shows the notes of all others */
-        rdk_text part = {0};
-        rdk_text_add(&part, "<section id=\"%s\">\n<h2>%zu&ensp;%s</h2>\n", PARTS[i].id, i,
-                     PARTS[i].title);
-        PARTS[i].write(r, &part);
-        rdk_text_add(&part, "</section>\n");
-        rdk_text_bytes(&part, body.data ? body.data : "", body.size);
-        if (body.failed) part.failed = true;
+    rdk_text_add(t, "<section id=\"%s%s\">\n<h2>%zu&ensp;%s</h2>\n",
+                 part < METRICS ? g->prefix : "", PARTS[part].id, part, PARTS[part].title);
+    PARTS[part].write(g, t);
+    rdk_text_add(t, "</section>\n");
+}
+
+/* All but the definitions. The script reads and filters each group by itself. */
+static void write_group(rdk_report *g, rdk_text *t)
+{
+    rdk_text body = {0}, part = {0};
+    for (size_t i = METRICS; i-- > 1;) { /* the verdict last: it shows the notes of all others */
+        section(g, i, &part);
+        append(&part, &body);
         rdk_text_free(&body);
         body = part;
+        part = (rdk_text){0};
     }
-    head(r, t);
-    rdk_text_add(t, "<section id=\"%s\">\n<h2>0&ensp;%s</h2>\n", PARTS[0].id, PARTS[0].title);
-    PARTS[0].write(r, t);
-    rdk_text_add(t, "</section>\n");
-    rdk_text_bytes(t, body.data ? body.data : "", body.size);
-    if (body.failed) t->failed = true;
+    rdk_text_add(t, "<div id=\"%schips\" class=\"chips\"></div>\n", g->prefix);
+    section(g, 0, t);
+    append(t, &body);
     rdk_text_free(&body);
-    rdk_text_add(t, "</main>\n<div id=\"tip\" hidden=\"hidden\"></div>\n");
-    runs_json(r, t);
-    rdk_text_add(t, "<script>\n(function () {\n\"use strict\";\n");
+    runs_json(g, t);
+}
+
+static void write_page(rdk_report *r, rdk_text *t)
+{
+    bool several = r->n_groups > 1;
+    head(r, t);
+    if (several) {
+        groups_words(r, t);
+        if (r->notes.size) rdk_text_add(t, "<ul class=\"notes\">\n%s</ul>\n", r->notes.data);
+    } else {
+        group_words(r, t);
+        navigation(r, N_PARTS, t);
+    }
+    rdk_text_add(t, "</header>\n<main>\n");
+    for (size_t k = 0; k < r->n_groups; k++) {
+        rdk_report *g = &r->groups[k];
+        rdk_text_add(t, "<div class=\"group\" data-prefix=\"%s\">\n", g->prefix);
+        if (several) {
+            rdk_text_add(t, "<header id=\"%sgroup\"><h1>", g->prefix);
+            rdk_html(t, g->name);
+            rdk_text_add(t, "</h1>\n");
+            group_words(g, t);
+            navigation(g, METRICS, t);
+            rdk_text_add(t, "</header>\n");
+        }
+        write_group(g, t);
+        rdk_text_add(t, "</div>\n");
+    }
+    section(r, METRICS, t);
+    rdk_text_add(t, "</main>\n<div id=\"tip\" hidden=\"hidden\"></div>\n<script>\n"
+                    "document.querySelectorAll(\".group\").forEach(function (root) {\n"
+                    "\"use strict\";\n");
     add_lines(t, SCRIPT, sizeof SCRIPT / sizeof *SCRIPT);
-    rdk_text_add(t, "}());\n</script>\n</body>\n</html>\n");
+    rdk_text_add(t, "});\n</script>\n</body>\n</html>\n");
 }
 
 bool rdk_report_write(const char *directory, const char *path, rdk_status *s)

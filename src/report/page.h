@@ -9,8 +9,10 @@
 
 typedef void rdk_section(rdk_report *r, rdk_text *t);
 rdk_section rdk_section_verdict, rdk_section_table, rdk_section_curves, rdk_section_attention,
-    rdk_section_gradients, rdk_section_maps, rdk_section_rates, rdk_section_travel,
+    rdk_section_gradients, rdk_section_maps, rdk_section_rates, rdk_section_trajectory,
     rdk_section_metrics;
+/* sec_start.c: a part of section 3, where d_k was varied. */
+void rdk_start_figure(rdk_report *r, rdk_text *t);
 
 /* ---- figures of a run, for intervals --------------------------------------------------------- */
 
@@ -23,7 +25,7 @@ rdk_interval rdk_rate_sensitivity(rdk_report *r, size_t series, size_t panel, bo
 
 /* A link to the definition of a metric. */
 void rdk_metric_link(rdk_text *t, const char *metric, const char *words);
-/* "0.123 &plusmn; 0.004", without the half where there is none. */
+/* "0.123 &plusmn; 0.004" by rdk_interval_texts, without the half where there is none. */
 void rdk_interval_words(rdk_text *t, rdk_interval v);
 /* commands.c: the command that makes the run or the grid, the build, the data. */
 void rdk_report_commands(rdk_report *r, rdk_text *t);

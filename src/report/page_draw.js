@@ -3,8 +3,10 @@
 //
 // Invariant: the page is whole without this. Figures are drawn anew from the numbers that stand
 // beside them, in the manner of src/report/curves.c. Nothing is fetched.
-// page.c wraps this file and page_read.js, in this order, into one function.
-var R = JSON.parse(document.getElementById("runs").textContent);
+// page.c wraps this file and page_read.js, in this order, into one function of a root: a group of runs
+// that learn one task. Its ids, and its part of the address, begin with a prefix of their own.
+var PREFIX = root.getAttribute("data-prefix");
+var R = JSON.parse(document.getElementById(PREFIX + "runs").textContent);
 var NS = "http://www.w3.org/2000/svg", tip = document.getElementById("tip");
 var figures = [], lr = -1;
 R.options.forEach(function (o, i) { if (o.name === "lr") lr = i; });
@@ -15,9 +17,11 @@ R.options.forEach(function (o, i) { if (o.name === "lr") lr = i; });
 var view = fresh();
 function fresh() { return { off: {}, only: [], rates: null, logx: {}, logy: {}, smooth: 0, zoom: {} }; }
 
+function mine(pair) { return pair.slice(0, PREFIX.length) === PREFIX; }
+
 function encode() {
   var q = [];
-  function add(k, list) { if (list.length) q.push(k + "=" + list.map(encodeURIComponent).join(",")); }
+  function add(k, list) { if (list.length) q.push(PREFIX + k + "=" + list.map(encodeURIComponent).join(",")); }
   add("off", Object.keys(view.off));
   add("only", view.only.map(String));
   if (view.rates) add("lr", view.rates.map(String));
@@ -30,6 +34,7 @@ function encode() {
     })));
   });
   if (!q.length && location.hash.indexOf("=") < 0) return; // the hash is a place on the page
+  q = location.hash.slice(1).split("&").filter(function (pair) { return pair.indexOf("=") > 0 && !mine(pair); }).concat(q);
   try { history.replaceState(null, "", "#" + q.join("&")); } catch (e) { location.hash = q.join("&"); }
 }
 
@@ -37,7 +42,8 @@ function decode() {
   if (location.hash.indexOf("=") < 0) return;
   view = fresh();
   location.hash.slice(1).split("&").forEach(function (pair) {
-    var at = pair.indexOf("="), key = pair.slice(0, at);
+    if (!mine(pair)) return;
+    var at = pair.indexOf("="), key = pair.slice(PREFIX.length, at);
     var list = pair.slice(at + 1).split(",").map(decodeURIComponent);
     function marks() { var m = {}; list.forEach(function (k) { m[k] = 1; }); return m; }
     if (key === "off") view.off = marks();
@@ -219,6 +225,19 @@ function pathOf(panel, axes, xs, ys) {
   return d;
 }
 
+// Circles at a curve's points, at most 40 of them, the last among them.
+function circlesOf(panel, axes, xs, ys) {
+  var d = "", stride = Math.max(1, Math.ceil(xs.length / 40));
+  for (var i = xs.length - 1; i >= 0; i -= stride) {
+    var px = place(axes.x, xs[i]), py = ys[i] === null ? NaN : place(axes.y, ys[i]);
+    if (!isFinite(px) || !isFinite(py)) continue;
+    py = Math.max(-2, Math.min(3, 1 - py));
+    d += "M" + Math.round(px * panel.box[2] * 10) + " " + Math.round(py * panel.box[3] * 10) +
+      "m-24 0a24 24 0 1 0 48 0a24 24 0 1 0-48 0";
+  }
+  return d;
+}
+
 function drawAxes(g, panel, axes) {
   var b = panel.box;
   g.textContent = "";
@@ -248,8 +267,10 @@ function drawGroup(g, panel, axes, group, f) {
       make("path", { "class": "run" + c, d: pathOf(panel, axes, steps(f, k), k.y) }, g);
     });
   }
-  if (m.x.length) make("path", { "class": group.held ? "held" + c : "mean" + c + " d" + R.colour[group.s],
-    d: pathOf(panel, axes, m.x, view.smooth ? smoothed(m.y) : m.y) }, g);
+  var y = view.smooth ? smoothed(m.y) : m.y;
+  if (!m.x.length) return;
+  if (group.held) make("path", { "class": "held" + c, d: circlesOf(panel, axes, m.x, y) }, g);
+  else make("path", { "class": "mean" + c + " d" + R.colour[group.s], d: pathOf(panel, axes, m.x, y) }, g);
 }
 
 function drawMarks(e, panel, axes) {
@@ -295,11 +316,11 @@ function draw(f) {
 function dim() {
   var series = seriesShown(), colours = {};
   R.series.forEach(function (name, s) { if (series[s]) colours[R.colour[s]] = 1; });
-  document.querySelectorAll("figure.marks .panel [class*=' c'], figure.marks .panel [class^='c']").forEach(function (e) {
+  root.querySelectorAll("figure.marks .panel [class*=' c'], figure.marks .panel [class^='c']").forEach(function (e) {
     var c = /\bc(\d)\b/.exec(e.getAttribute("class"));
     e.classList.toggle("dim", !!c && !colours[c[1]]);
   });
-  document.querySelectorAll(".key").forEach(function (e) {
+  root.querySelectorAll(".key").forEach(function (e) {
     e.classList.toggle("off", !series[e.getAttribute("data-s")]);
   });
 }

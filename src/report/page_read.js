@@ -139,7 +139,7 @@ function toggle(set, key) { if (set[key]) delete set[key]; else set[key] = 1; re
 
 var chips = [];
 function makeChips() {
-  var bar = document.getElementById("chips");
+  var bar = document.getElementById(PREFIX + "chips");
   R.options.forEach(function (o, i) {
     var line = document.createElement("div"), name = document.createElement("span");
     name.textContent = o.name;
@@ -175,7 +175,7 @@ function isolate(series, add) {
 }
 
 function makeKeys() {
-  document.querySelectorAll(".key").forEach(function (e) {
+  root.querySelectorAll(".key").forEach(function (e) {
     var series = Number(e.getAttribute("data-s"));
     e.setAttribute("tabindex", "0");
     e.setAttribute("role", "button");
@@ -232,8 +232,8 @@ function makeMarks(figure) {
 }
 
 document.documentElement.classList.add("scripted");
-document.querySelectorAll("script.curves").forEach(makeCurves);
-document.querySelectorAll("figure.marks").forEach(makeMarks);
+root.querySelectorAll("script.curves").forEach(makeCurves);
+root.querySelectorAll("figure.marks").forEach(makeMarks);
 makeChips();
 makeKeys();
 decode();

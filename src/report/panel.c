@@ -11,8 +11,8 @@
 #include "figure.h"
 #include "svg.h"
 
-enum { LEFT = 58, RIGHT = 14, ABOVE = 24, BELOW = 40 };
-static const double FLATTEST = 150, TALLEST = 250, KEY_LINE = 20;
+enum { LEFT = RDK_FIGURE_LEFT, RIGHT = 14, ABOVE = 24, BELOW = 40, EDGE = 3 };
+static const double FLATTEST = 150, TALLEST = 250;
 
 rdk_panel rdk_panel_at(size_t k, size_t n, size_t columns, double above, double *height)
 {
@@ -43,40 +43,6 @@ void rdk_figure_open(rdk_text *t, const char *id, const char *classes, bool half
 void rdk_figure_close(rdk_text *t, const char *caption)
 {
     rdk_text_add(t, "</svg>\n<figcaption>%s</figcaption>\n</figure>\n", caption);
-}
-
-static size_t key_columns(const rdk_report *r, bool half)
-{
-    size_t longest = 0;
-    for (size_t s = 0; s < r->n_series; s++)
-        if (strlen(r->series[s]) > longest) longest = strlen(r->series[s]);
-    size_t columns = (size_t)(RDK_FIGURE_WIDTH / (half ? 2 : 1) - LEFT) / (48 + 7 * longest);
-    return columns ? columns : 1;
-}
-
-double rdk_key_height(const rdk_report *r, bool half)
-{
-    size_t columns = key_columns(r, half);
-    return KEY_LINE * rdk_count((r->n_series + columns - 1) / columns);
-}
-
-void rdk_figure_key(rdk_text *t, const rdk_report *r, bool half)
-{
-    size_t columns = key_columns(r, half), longest = 0;
-    for (size_t s = 0; s < r->n_series; s++)
-        if (strlen(r->series[s]) > longest) longest = strlen(r->series[s]);
-    double step = 48 + 7 * (double)longest;
-    for (size_t s = 0; s < r->n_series; s++) {
-        double x = LEFT + step * (double)(s % columns), y = 12 + KEY_LINE * rdk_count(s / columns);
-        rdk_text_add(t, "<g class=\"key\" data-s=\"%zu\"><path class=\"mean c%d d%d\" d=\"M", s,
-                     r->colour[s], r->colour[s]);
-        rdk_coordinate(t, x);
-        rdk_text_add(t, " ");
-        rdk_coordinate(t, y - 4);
-        rdk_text_add(t, "h28\"/>");
-        rdk_svg_text(t, x + 34, y, "label", r->series[s]);
-        rdk_text_add(t, "</g>\n");
-    }
 }
 
 /* ---- frame ----------------------------------------------------------------------------------- */
@@ -136,13 +102,13 @@ void rdk_panel_open(rdk_text *t, const rdk_panel *p, const char *id, size_t k)
 {
     rdk_text_add(t, "<g class=\"panel\" data-p=\"%zu\">\n<clipPath id=\"%s-%zu\"><rect x=\"", k, id,
                  k);
-    rdk_coordinate(t, p->left);
+    rdk_coordinate(t, p->left - EDGE); /* so that a mark at the edge is whole */
     rdk_text_add(t, "\" y=\"");
-    rdk_coordinate(t, p->top);
+    rdk_coordinate(t, p->top - EDGE);
     rdk_text_add(t, "\" width=\"");
-    rdk_coordinate(t, p->width);
+    rdk_coordinate(t, p->width + 2 * EDGE);
     rdk_text_add(t, "\" height=\"");
-    rdk_coordinate(t, p->height);
+    rdk_coordinate(t, p->height + 2 * EDGE);
     rdk_text_add(t, "\"/></clipPath>\n");
     if (p->metric) rdk_text_add(t, "<a href=\"#m-%s\">", p->metric);
     rdk_svg_text(t, p->left, p->top - 8, "title", p->title);
@@ -215,6 +181,22 @@ void rdk_panel_line(rdk_text *t, const rdk_panel *p, const rdk_curve *c, const c
     rdk_text_add(t, "<path %s d=\"", attributes);
     for (size_t i = 0; i < c->n; i++) draw_to(&n, c->x[i], c->y[i]);
     if (c->n == 1 && n.down) rdk_text_add(t, " 30 0"); /* a point alone is a short line */
+    rdk_text_add(t, "\"/>\n");
+}
+
+/* At most so many of the points of a curve, the last among them. */
+void rdk_panel_circles(rdk_text *t, const rdk_panel *p, const rdk_curve *c, const char *attributes)
+{
+    enum { MOST = 40, RADIUS = 24 }; /* tenths */
+    size_t stride = (c->n + MOST - 1) / MOST;
+    rdk_text_add(t, "<path %s d=\"", attributes);
+    for (size_t k = c->n; k > 0; k = k > stride ? k - stride : 0) {
+        double px = rdk_axis_place(&p->x, c->x[k - 1]), py = rdk_axis_place(&p->y, c->y[k - 1]);
+        if (!isfinite(px) || !isfinite(py)) continue;
+        rdk_text_add(t, "M%ld %ldm%d 0a%d %d 0 1 0 %d 0a%d %d 0 1 0 %d 0", tenths(p->width, px),
+                     tenths(p->height, 1 - py), -RADIUS, RADIUS, RADIUS, 2 * RADIUS, RADIUS, RADIUS,
+                     -2 * RADIUS);
+    }
     rdk_text_add(t, "\"/>\n");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Sections 2 and 3: loss and accuracy; entropy by layer, and score deviations beside theory.
- * Read next: sec_gradients.c. */
+ * Read next: sec_start.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +78,7 @@ void rdk_section_curves(rdk_report *r, rdk_text *t)
     rdk_text_add(&caption, " and ");
     rdk_metric_link(&caption, "accuracy", "accuracy");
     rdk_text_add(&caption, " of the training batches");
-    if (r->n_runs <= 8) rdk_text_add(&caption, "; dotted: held-out");
+    if (r->n_runs <= 8) rdk_text_add(&caption, "; circles: held-out");
     if (r->n_seeds > 1)
         rdk_text_add(&caption,
                      ". Thin: one seed; thick: mean over seeds, as far as all of them go");
@@ -87,7 +87,8 @@ void rdk_section_curves(rdk_report *r, rdk_text *t)
         rdk_text_add(&caption, ". Each series at its best learning rate%s",
                      "<span class=\"js\">; the chips above show others</span>");
     rdk_text_add(&caption, ". <span class=\"bad\">&times;</span>: a number became non-finite.");
-    rdk_curve_figure(r, t, "fig-loss", rows, 2, 32000, caption.data ? caption.data : "");
+    rdk_curve_figure(r, t, rdk_report_id(r, "fig-loss"), rows, 2, 32000,
+                     caption.data ? caption.data : "");
     rdk_text_free(&caption);
 }
 
@@ -129,7 +130,8 @@ static void entropy_figure(rdk_report *r, rdk_text *t)
                            "theory predicts for the start at that d_k and scale");
     if (n < r->layers) rdk_text_add(&caption, ". %zu of %zu layers", n, r->layers);
     rdk_text_add(&caption, ". Low entropy is no failure by itself: see section 7.");
-    rdk_curve_figure(r, t, "fig-entropy", rows, n, 10000, caption.data ? caption.data : "");
+    rdk_curve_figure(r, t, rdk_report_id(r, "fig-entropy"), rows, n, 10000,
+                     caption.data ? caption.data : "");
     rdk_text_free(&caption);
 }
 
@@ -160,16 +162,16 @@ static void deviation_figure(rdk_report *r, rdk_text *t)
             rdk_axis_take(&both, r->runs[i].std_start[l]);
     }
     rdk_axis_finish(&both);
-    rdk_panel p = rdk_panel_at(0, 1, 2, rdk_key_height(r, true), &height);
+    rdk_panel p = rdk_panel_at(0, 1, 2, rdk_key_height(r, true, RDK_KEY_DIAGONAL), &height);
     p.title = "Score deviation before the first update";
     p.metric = "score_std";
     p.x = p.y = both;
     p.x.label = "predicted std of the scores";
     p.y.label = "measured";
-    rdk_figure_open(t, "fig-std", "marks", true, height, p.title);
-    rdk_figure_key(t, r, true);
-    rdk_panel_open(t, &p, "fig-std", 0);
-    rdk_panel_clip(t, &p, "fig-std", 0);
+    rdk_figure_open(t, rdk_report_id(r, "fig-std"), "marks", true, height, p.title);
+    rdk_figure_key(t, r, true, RDK_KEY_DIAGONAL);
+    rdk_panel_open(t, &p, rdk_report_id(r, "fig-std"), 0);
+    rdk_panel_clip(t, &p, rdk_report_id(r, "fig-std"), 0);
     double ends[] = {both.low, both.high};
     rdk_panel_line(t, &p, &(rdk_curve){2, ends, ends}, "class=\"level\"");
     rdk_panel_unclip(t);
@@ -191,9 +193,9 @@ static void deviation_figure(rdk_report *r, rdk_text *t)
     rdk_figure_close(t, "<a class=\"metric\" href=\"#m-score_std\">Standard deviation</a> of the "
                         "scores in a row at step 0, one mark a run and layer (disc, square, "
                         "triangle, diamond: layer 0, 1, 2, 3), against the prediction from the "
-                        "initial weights. On the dashed line they agree; below it, inputs share a "
+                        "initial weights. On the grey line they agree; below it, inputs share a "
                         "common part, which a row does not see.");
-    rdk_figure_csv(t, "fig-std", &csv);
+    rdk_figure_csv(t, rdk_report_id(r, "fig-std"), &csv);
     rdk_text_free(&csv);
 }
 
@@ -205,5 +207,6 @@ void rdk_section_attention(rdk_report *r, rdk_text *t)
         return;
     }
     entropy_figure(r, t);
+    rdk_start_figure(r, t);
     deviation_figure(r, t);
 }

@@ -28,20 +28,19 @@ static double ds_p90(const rdk_report_run *run)
 
 /* A panel against d_k: a line a series through the means of a figure at the start; low and high:
  * other figures of the rows, drawn as a bar (NULL: the interval over seeds). */
-typedef struct anatomy {
+typedef struct start_panel {
     const char *title, *metric, *label, *column;
     rdk_figure_of *figure, *low, *high;
-} anatomy;
+} start_panel;
 
-static const anatomy ANATOMY[] = {
+static const start_panel STARTS[] = {
     {"Raw |dW_Q|", "ratio", "|dW_Q|", "dW_Q", raw_dq, NULL, NULL},
     {"|dW_Q| / c", "ratio", "|dW_Q| / c", "dW_Q_over_c", dq_over_scale, NULL, NULL},
     {"|dW_Q| / |dW_V|", "ratio", "ratio", "dW_Q_over_dW_V", rdk_run_ratio, NULL, NULL},
-    {"Rows of the score gradient", "ds_median", "norm of a row", "ds_median", rdk_run_ds_median,
-     ds_p10, ds_p90},
+    {"Rows of dL/ds", "ds_median", "norm of a row", "ds_median", rdk_run_ds_median, ds_p10, ds_p90},
 };
 
-enum { PANELS = sizeof ANATOMY / sizeof *ANATOMY };
+enum { PANELS = sizeof STARTS / sizeof *STARTS };
 
 /* A point on a logarithmic axis: the geometric mean and the ends of its bar, NAN where there is
  * none. */
@@ -56,7 +55,7 @@ static double geometric_mean(rdk_report *r, rdk_figure_of *figure, size_t series
 }
 
 /* The bar: from p10 (where the run has it, else the median) to p90; or the interval over seeds. */
-static point at(rdk_report *r, const anatomy *a, size_t series, size_t panel)
+static point at(rdk_report *r, const start_panel *a, size_t series, size_t panel)
 {
     rdk_cell c = {series, panel, RDK_BEST_RATE};
     rdk_interval v = rdk_cell_log_interval(r, &c, a->figure);
@@ -72,23 +71,25 @@ static point at(rdk_report *r, const anatomy *a, size_t series, size_t panel)
     return p;
 }
 
-static rdk_axis y_axis(rdk_report *r, const anatomy *a)
+static const double WIDEST = 4;
+
+static rdk_axis y_axis(rdk_report *r, const start_panel *a)
 {
     rdk_axis y = rdk_axis_new(a->label, true);
     for (size_t s = 0; s < r->n_series; s++) {
         for (size_t p = 0; p < r->n_panels; p++) {
             point v = at(r, a, s, p);
             rdk_axis_take(&y, v.mean);
-            if (!a->high) continue;
-            rdk_axis_take(&y, v.low);
-            rdk_axis_take(&y, v.high);
+            /* of few seeds an interval may be so wide that nothing else is seen */
+            rdk_axis_take(&y, a->high ? v.low : fmax(v.low, v.mean / WIDEST));
+            rdk_axis_take(&y, a->high ? v.high : fmin(v.high, v.mean * WIDEST));
         }
     }
     rdk_axis_finish(&y);
     return y;
 }
 
-static void draw_series(rdk_report *r, rdk_text *t, const anatomy *a, const rdk_panel *p,
+static void draw_series(rdk_report *r, rdk_text *t, const start_panel *a, const rdk_panel *p,
                         size_t series)
 {
     double *x = rdk_report_alloc(r, r->n_panels, sizeof *x);
@@ -101,31 +102,31 @@ static void draw_series(rdk_report *r, rdk_text *t, const anatomy *a, const rdk_
         double shifted = (double)r->d_k[k] * pow(1.08, (double)series - (double)r->n_series / 2);
         if (!(v.mean > 0)) continue;
         snprintf(classes, sizeof classes, "bar c%d", r->colour[series]);
-        rdk_panel_bar(t, p, a->high ? shifted : (double)r->d_k[k], v.low, v.high, classes);
+        rdk_panel_bar(t, p, shifted, v.low, v.high, classes);
         snprintf(classes, sizeof classes, "dot c%d", r->colour[series]);
-        x[n] = a->high ? shifted : (double)r->d_k[k];
+        x[n] = shifted;
         y[n++] = v.mean;
         rdk_panel_dot(t, p, x[n - 1], v.mean, 0, classes, r->series[series]);
     }
-    rdk_panel_clip(t, p, "fig-anatomy", (size_t)(a - ANATOMY));
+    rdk_panel_clip(t, p, rdk_report_id(r, "fig-start-gradients"), (size_t)(a - STARTS));
     snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series],
              r->colour[series]);
     if (n) rdk_panel_line(t, p, &(rdk_curve){n, x, y}, classes);
     rdk_panel_unclip(t);
 }
 
-static void anatomy_rows(rdk_report *r, rdk_text *t)
+static void starts_rows(rdk_report *r, rdk_text *t)
 {
     rdk_text csv = {0};
     rdk_text_add(&csv, "series,d_k");
-    for (size_t k = 0; k < PANELS; k++) rdk_text_add(&csv, ",%s", ANATOMY[k].column);
+    for (size_t k = 0; k < PANELS; k++) rdk_text_add(&csv, ",%s", STARTS[k].column);
     rdk_text_add(&csv, ",ds_p10,ds_p90,ds_top5_share\n");
     for (size_t s = 0; s < r->n_series; s++) {
         for (size_t p = 0; p < r->n_panels; p++) {
             rdk_figure_field(&csv, r->series[s]);
             rdk_figure_value(&csv, (double)r->d_k[p]);
             for (size_t k = 0; k < PANELS; k++)
-                rdk_figure_value(&csv, geometric_mean(r, ANATOMY[k].figure, s, p));
+                rdk_figure_value(&csv, geometric_mean(r, STARTS[k].figure, s, p));
             rdk_cell c = {s, p, RDK_BEST_RATE};
             rdk_figure_value(&csv, geometric_mean(r, ds_p10, s, p));
             rdk_figure_value(&csv, geometric_mean(r, ds_p90, s, p));
@@ -133,11 +134,11 @@ static void anatomy_rows(rdk_report *r, rdk_text *t)
             rdk_text_add(&csv, "\n");
         }
     }
-    rdk_figure_csv(t, "fig-anatomy", &csv);
+    rdk_figure_csv(t, rdk_report_id(r, "fig-start-gradients"), &csv);
     rdk_text_free(&csv);
 }
 
-static void anatomy_figure(rdk_report *r, rdk_text *t)
+static void starts_figure(rdk_report *r, rdk_text *t)
 {
     double height;
     rdk_axis x = rdk_axis_new("d_k", true);
@@ -150,17 +151,18 @@ static void anatomy_figure(rdk_report *r, rdk_text *t)
     rdk_axis_finish(&x);
     x.given = widths;
     x.n_given = widths ? r->n_panels : 0;
-    rdk_panel_at(0, PANELS, PANELS, rdk_key_height(r, false), &height);
-    rdk_figure_open(t, "fig-anatomy", "marks", false, height, "Gradients at the start against d_k");
-    rdk_figure_key(t, r, false);
+    rdk_panel_at(0, PANELS, PANELS, rdk_key_height(r, false, 0), &height);
+    rdk_figure_open(t, rdk_report_id(r, "fig-start-gradients"), "marks", false, height,
+                    "Gradients at the start against d_k");
+    rdk_figure_key(t, r, false, 0);
     for (size_t k = 0; k < PANELS; k++) {
-        rdk_panel p = rdk_panel_at(k, PANELS, PANELS, rdk_key_height(r, false), &height);
-        p.title = ANATOMY[k].title;
-        p.metric = ANATOMY[k].metric;
+        rdk_panel p = rdk_panel_at(k, PANELS, PANELS, rdk_key_height(r, false, 0), &height);
+        p.title = STARTS[k].title;
+        p.metric = STARTS[k].metric;
         p.x = x;
-        p.y = y_axis(r, &ANATOMY[k]);
-        rdk_panel_open(t, &p, "fig-anatomy", k);
-        for (size_t s = 0; s < r->n_series; s++) draw_series(r, t, &ANATOMY[k], &p, s);
+        p.y = y_axis(r, &STARTS[k]);
+        rdk_panel_open(t, &p, rdk_report_id(r, "fig-start-gradients"), k);
+        for (size_t s = 0; s < r->n_series; s++) draw_series(r, t, &STARTS[k], &p, s);
         rdk_panel_close(t);
     }
     rdk_figure_close(
@@ -171,7 +173,7 @@ static void anatomy_figure(rdk_report *r, rdk_text *t)
            "such factor, their slopes part. Saturation itself shows in the <a class=\"metric\" "
            "href=\"#m-ds_median\">rows of the score gradient</a>: point, median row; bar, from the "
            "10&nbsp;% to the 90&nbsp;% row (from the median where the run has no ds_p10).");
-    anatomy_rows(r, t);
+    starts_rows(r, t);
 }
 
 /* ---- over the steps -------------------------------------------------------------------------- */
@@ -200,12 +202,12 @@ void rdk_section_gradients(rdk_report *r, rdk_text *t)
         return;
     }
     if (r->n_panels > 1)
-        anatomy_figure(r, t);
+        starts_figure(r, t);
     else
         rdk_text_add(t, "<p class=\"none\">One d_k: no figure against d_k. Raw |dW_Q| would "
                         "mislead: the chain rule puts the factor c in front of it, so it is "
                         "largest where attention is most saturated.</p>\n");
-    rdk_curve_figure(r, t, "fig-gradients", rows, 2, 10000,
+    rdk_curve_figure(r, t, rdk_report_id(r, "fig-gradients"), rows, 2, 10000,
                      "<a class=\"metric\" href=\"#m-ratio\">|dW_Q| / |dW_V|</a>, mean over layers, "
                      "and the <a class=\"metric\" href=\"#m-ds_median\">median row</a> of the "
                      "gradient at the scores, mean over layers and heads, over the steps; their "

@@ -9,53 +9,9 @@
 
 enum { MOST_STEPS = 40, MOST_ROWS = 32, LEFT = 54, GAP = 14, LABELS = 20, BOTTOM = 34 };
 
-/* ---- shades ---------------------------------------------------------------------------------- */
-
-void rdk_shade_cell(rdk_shades *s, double share, double x, double y, double width, double height)
-{
-    if (!isfinite(share)) return;
-    double in = fmin(fmax(share, 0), 1);
-    rdk_text *t = &s->path[lround(in * (RDK_SHADES - 1))];
-    rdk_text_add(t, "M");
-    rdk_coordinate(t, x);
-    rdk_text_add(t, " ");
-    rdk_coordinate(t, y);
-    rdk_text_add(t, "h");
-    rdk_coordinate(t, width);
-    rdk_text_add(t, "v");
-    rdk_coordinate(t, height);
-    rdk_text_add(t, "h");
-    rdk_coordinate(t, -width);
-    rdk_text_add(t, "z");
-}
-
-void rdk_shade_write(rdk_text *t, rdk_shades *s)
-{
-    for (int k = 0; k < RDK_SHADES; k++) {
-        if (s->path[k].size)
-            rdk_text_add(t, "<path class=\"cell h%d\" d=\"%s\"/>\n", k, s->path[k].data);
-        if (s->path[k].failed) t->failed = true;
-        rdk_text_free(&s->path[k]);
-    }
-}
-
-void rdk_shade_key(rdk_text *t, double x, double y, const char *low, const char *high)
-{
-    rdk_svg_text(t, x - 4, y + 9, "number end", low);
-    for (int k = 0; k < RDK_SHADES; k++) {
-        rdk_text_add(t, "<rect class=\"cell h%d\" x=\"", k);
-        rdk_coordinate(t, x + 16 * k);
-        rdk_text_add(t, "\" y=\"");
-        rdk_coordinate(t, y);
-        rdk_text_add(t, "\" width=\"16\" height=\"10\"/>");
-    }
-    rdk_svg_text(t, x + 16 * RDK_SHADES + 4, y + 9, "number", high);
-}
-
 /* ---- layer.head x step ----------------------------------------------------------------------- */
 
-/* Cells reach a little under their right neighbour, so that rounding leaves no line between them.
- */
+/* Cells reach under their right neighbour, so that rounding leaves no line between them. */
 static const double SEAM = 0.4;
 
 typedef struct box {
@@ -145,7 +101,7 @@ static void saturation_rows(rdk_report *r, rdk_text *t)
             }
         }
     }
-    rdk_figure_csv(t, "fig-saturation", &csv);
+    rdk_figure_csv(t, rdk_report_id(r, "fig-saturation"), &csv);
     rdk_text_free(&csv);
 }
 
@@ -168,8 +124,8 @@ static void saturation_figure(rdk_report *r, rdk_text *t)
     double cell = (double)RDK_FIGURE_WIDTH / (double)columns;
     double tall = fmin(fmax(14 * (double)most_rows(r), 48), 220), line = tall + LABELS + BOTTOM;
     bool thinned = false;
-    rdk_figure_open(t, "fig-saturation", "marks", false, 22 + line * (double)(lines * r->n_panels),
-                    "Saturated rows by head and step");
+    rdk_figure_open(t, rdk_report_id(r, "fig-saturation"), "marks", false,
+                    22 + line * (double)(lines * r->n_panels), "Saturated rows by head and step");
     rdk_shade_key(t, LEFT, 4, "0", "1: share of rows with p > 0.9");
     for (size_t p = 0; p < r->n_panels; p++) {
         for (size_t s = 0; s < r->n_series; s++) {
@@ -191,6 +147,7 @@ static void saturation_figure(rdk_report *r, rdk_text *t)
     if (r->n_runs > r->n_series * r->n_panels)
         rdk_text_add(&caption, "; one run of each (the first that did not diverge)");
     if (thinned) rdk_text_add(&caption, "; the largest of each of %d stretches", MOST_STEPS);
+    rdk_text_add(&caption, ".");
     rdk_figure_close(t, caption.data ? caption.data : "");
     rdk_text_free(&caption);
     saturation_rows(r, t);

@@ -29,6 +29,13 @@ static rdk_axis loss_axis(rdk_report *r)
     return y;
 }
 
+/* Series stand a little beside each other, so that their bars do not hide each other. */
+static double beside(const rdk_report *r, const rdk_panel *p, double rate, size_t series)
+{
+    double from_middle = rdk_count(series) - (rdk_count(r->n_series) - 1) / 2;
+    return rate * pow(p->x.high / p->x.low, 0.014 * from_middle);
+}
+
 static void rate_seeds(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t panel)
 {
     char classes[32], a[RDK_READABLE];
@@ -40,7 +47,8 @@ static void rate_seeds(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t pa
         rdk_text_add(&says, "%s: %s", run->name, rdk_readable(loss, a));
         snprintf(classes, sizeof classes, "seed c%d", r->colour[run->series]);
         if (isfinite(loss))
-            rdk_panel_dot(t, p, r->rate_value[run->rate], loss, 0, classes, says.data);
+            rdk_panel_dot(t, p, beside(r, p, r->rate_value[run->rate], run->series), loss, 0,
+                          classes, says.data);
         rdk_text_free(&says);
     }
 }
@@ -53,13 +61,12 @@ static void rate_failures(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t
             rdk_cell c = {s, panel, (int)k};
             size_t diverged;
             rdk_cell_runs(r, &c, &diverged);
-            double shift = pow(p->x.high / p->x.low, 0.02 * (double)s);
+            double x = beside(r, p, r->rate_value[k], s);
             char word[48];
             if (!diverged) continue;
-            rdk_panel_cross(t, p, r->rate_value[k] * shift, p->y.high, "death");
+            rdk_panel_cross(t, p, x, p->y.high, "death");
             snprintf(word, sizeof word, "%zu", diverged);
-            rdk_panel_word(t, p, r->rate_value[k] * shift,
-                           p->y.high * pow(p->y.low / p->y.high, .07), "note mid", word);
+            rdk_panel_word(t, p, x, p->y.high * pow(p->y.low / p->y.high, .07), "note mid", word);
         }
     }
 }
@@ -76,11 +83,12 @@ static void rate_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t p
         if (!v.n) continue;
         snprintf(classes, sizeof classes, "bar c%d", r->colour[series]);
         if (v.n > 2)
-            rdk_panel_bar(t, p, r->rate_value[k], v.mean - v.half, v.mean + v.half, classes);
-        x[n] = r->rate_value[k];
+            rdk_panel_bar(t, p, beside(r, p, r->rate_value[k], series), v.mean - v.half,
+                          v.mean + v.half, classes);
+        x[n] = beside(r, p, r->rate_value[k], series);
         y[n++] = v.mean;
     }
-    rdk_panel_clip(t, p, "fig-rates", panel);
+    rdk_panel_clip(t, p, rdk_report_id(r, "fig-rates"), panel);
     snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series],
              r->colour[series]);
     if (n) rdk_panel_line(t, p, &(rdk_curve){n, x, y}, classes);
@@ -101,7 +109,7 @@ static void rate_rows(rdk_report *r, rdk_text *t)
         rdk_figure_field(&csv, run->status);
         rdk_text_add(&csv, "\n");
     }
-    rdk_figure_csv(t, "fig-rates", &csv);
+    rdk_figure_csv(t, rdk_report_id(r, "fig-rates"), &csv);
     rdk_text_free(&csv);
 }
 
@@ -120,28 +128,33 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
     rdk_axis_finish(&x);
     x.given = r->rate_value;
     x.n_given = r->n_rates;
-    rdk_panel_at(0, r->n_panels, columns, rdk_key_height(r, false), &height);
-    rdk_figure_open(t, "fig-rates", "marks", false, height, "Final loss against learning rate");
-    rdk_figure_key(t, r, false);
+    bool half = r->n_panels == 1;
+    double key = rdk_key_height(r, half, 0);
+    rdk_panel_at(0, r->n_panels, columns, key, &height);
+    rdk_figure_open(t, rdk_report_id(r, "fig-rates"), "marks", half, height,
+                    "Final loss against learning rate");
+    rdk_figure_key(t, r, half, 0);
     for (size_t panel = 0; panel < r->n_panels; panel++) {
-        rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, rdk_key_height(r, false), &height);
+        rdk_panel p = rdk_panel_at(panel, r->n_panels, columns, key, &height);
         panel_title(r, panel, "Final loss", title);
         p.title = title;
         p.metric = "loss";
         p.x = x;
         p.y = y;
-        rdk_panel_open(t, &p, "fig-rates", panel);
+        rdk_panel_open(t, &p, rdk_report_id(r, "fig-rates"), panel);
         for (size_t s = 0; s < r->n_series; s++) rate_series(r, t, &p, panel, s);
         rate_seeds(r, t, &p, panel);
         rate_failures(r, t, &p, panel);
         rdk_panel_close(t);
     }
-    rdk_figure_close(t, "Final held-out <a class=\"metric\" href=\"#m-loss\">loss</a>: small "
-                        "discs are seeds, the line joins their means (of those that did not "
-                        "diverge), bars are 95&nbsp;% t-intervals of three seeds or more. "
-                        "<span class=\"bad\">&times;</span>: runs that diverged, and how many. The "
-                        "flatter the line, the smaller the <a class=\"metric\" "
-                        "href=\"#m-sensitivity\">sensitivity</a>.");
+    rdk_figure_close(
+        t, "Final held-out <a class=\"metric\" href=\"#m-loss\">loss</a>: small "
+           "discs are seeds, the line joins their means (of those that did not "
+           "diverge), bars are 95&nbsp;% t-intervals of three seeds or more; series stand a "
+           "little beside each other. "
+           "<span class=\"bad\">&times;</span>: runs that diverged, and how many. The "
+           "flatter the line, the smaller the <a class=\"metric\" "
+           "href=\"#m-sensitivity\">sensitivity</a>.");
     rate_rows(r, t);
 }
 
@@ -160,28 +173,39 @@ static const rdk_curve *loss_at_probe(const rdk_report_run *run, size_t which)
 }
 
 /* Of a series: its means over seeds at the probed steps. */
-typedef struct travel {
+typedef struct trajectory {
     size_t n;
     const double *step, *entropy, *loss;
-} travel;
+} trajectory;
 
-static travel travel_of(rdk_report *r, size_t series, size_t panel)
+/* Rows are logged and probed at intervals of their own: the steps that have both. */
+static trajectory trajectory_of(rdk_report *r, size_t series, size_t panel)
 {
     rdk_cell c = {series, panel, RDK_BEST_RATE};
     rdk_band e = rdk_cell_band(r, &c, entropy_mean, 0, false),
              l = rdk_cell_band(r, &c, loss_at_probe, 0, false);
+    double *entropy = rdk_report_alloc(r, e.mean.n + 1, sizeof *entropy);
+    double *loss = rdk_report_alloc(r, e.mean.n + 1, sizeof *loss);
+    double *step = rdk_report_alloc(r, e.mean.n + 1, sizeof *step);
     size_t n = 0;
-    /* the same steps, unless a figure is missing: then as far as they agree */
-    while (n < e.mean.n && n < l.mean.n && e.mean.x[n] == l.mean.x[n]) n++;
-    return (travel){n, e.mean.x, e.mean.y, l.mean.y};
+    if (!entropy || !loss || !step) return (trajectory){0};
+    for (size_t i = 0, k = 0; i < e.mean.n; i++) {
+        while (k < l.mean.n && l.mean.x[k] < e.mean.x[i]) k++;
+        if (k == l.mean.n || l.mean.x[k] != e.mean.x[i]) continue;
+        if (isnan(e.mean.y[i]) || isnan(l.mean.y[k])) continue;
+        step[n] = e.mean.x[i];
+        entropy[n] = e.mean.y[i];
+        loss[n++] = l.mean.y[k];
+    }
+    return (trajectory){n, step, entropy, loss};
 }
 
-static void travel_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t panel,
-                          size_t series, double last, rdk_text *csv)
+static void trajectory_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t panel,
+                              size_t series, double last, rdk_text *csv)
 {
-    travel v = travel_of(r, series, panel);
+    trajectory v = trajectory_of(r, series, panel);
     char classes[48];
-    rdk_panel_clip(t, p, "fig-travel", panel);
+    rdk_panel_clip(t, p, rdk_report_id(r, "fig-trajectory"), panel);
     snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series],
              r->colour[series]);
     if (v.n) rdk_panel_line(t, p, &(rdk_curve){v.n, v.entropy, v.loss}, classes);
@@ -212,13 +236,13 @@ static double last_step(const rdk_report *r)
     return last;
 }
 
-static rdk_axis travel_axis(rdk_report *r)
+static rdk_axis trajectory_axis(rdk_report *r)
 {
     rdk_axis y = rdk_axis_new("training loss", false);
     rdk_axis_take(&y, 0);
     for (size_t s = 0; s < r->n_series; s++) {
         for (size_t p = 0; p < r->n_panels; p++) {
-            travel v = travel_of(r, s, p);
+            trajectory v = trajectory_of(r, s, p);
             for (size_t i = 0; i < v.n; i++) rdk_axis_take(&y, v.loss[i]);
         }
     }
@@ -226,9 +250,9 @@ static rdk_axis travel_axis(rdk_report *r)
     return y;
 }
 
-void rdk_section_travel(rdk_report *r, rdk_text *t)
+void rdk_section_trajectory(rdk_report *r, rdk_text *t)
 {
-    double height, last = last_step(r), key = rdk_key_height(r, r->n_panels == 1) + 18;
+    double height, last = last_step(r), key = rdk_key_height(r, r->n_panels == 1, 0) + 18;
     size_t columns = columns_of(r);
     char title[96], word[64];
     rdk_text csv = {0};
@@ -238,10 +262,11 @@ void rdk_section_travel(rdk_report *r, rdk_text *t)
         return;
     }
     rdk_text_add(&csv, "series,d_k,step,entropy_norm,loss\n");
-    rdk_axis y = travel_axis(r);
+    rdk_axis y = trajectory_axis(r);
     rdk_panel_at(0, r->n_panels, columns, key, &height);
-    rdk_figure_open(t, "fig-travel", "marks", r->n_panels == 1, height, "Entropy against loss");
-    rdk_figure_key(t, r, r->n_panels == 1);
+    rdk_figure_open(t, rdk_report_id(r, "fig-trajectory"), "marks", r->n_panels == 1, height,
+                    "Entropy against loss");
+    rdk_figure_key(t, r, r->n_panels == 1, 0);
     snprintf(word, sizeof word, "step %.0f", last);
     rdk_shade_key(t, 100, key - 14, "step 0", word);
     for (size_t panel = 0; panel < r->n_panels; panel++) {
@@ -251,8 +276,8 @@ void rdk_section_travel(rdk_report *r, rdk_text *t)
         p.metric = "entropy_norm";
         p.x = (rdk_axis){.low = 0, .high = 1.02, .label = "H / ln n"};
         p.y = y;
-        rdk_panel_open(t, &p, "fig-travel", panel);
-        for (size_t s = 0; s < r->n_series; s++) travel_series(r, t, &p, panel, s, last, &csv);
+        rdk_panel_open(t, &p, rdk_report_id(r, "fig-trajectory"), panel);
+        for (size_t s = 0; s < r->n_series; s++) trajectory_series(r, t, &p, panel, s, last, &csv);
         rdk_panel_close(t);
     }
     rdk_figure_close(t, "Mean <a class=\"metric\" href=\"#m-entropy_norm\">entropy</a> over layers "
@@ -260,6 +285,6 @@ void rdk_section_travel(rdk_report *r, rdk_text *t)
                         "Low entropy at a high loss is saturation, at a low loss success. How a "
                         "healthy run moves: from the right, down to the lower left. Diverged runs "
                         "are left out.");
-    rdk_figure_csv(t, "fig-travel", &csv);
+    rdk_figure_csv(t, rdk_report_id(r, "fig-trajectory"), &csv);
     rdk_text_free(&csv);
 }

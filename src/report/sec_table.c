@@ -47,9 +47,9 @@ static void header(const rdk_report *r, rdk_text *t, bool sensitivity)
     rdk_text_add(t, "</th><th>diverged</th>");
     if (sensitivity && r->n_rates > 1) {
         rdk_text_add(t, "<th>");
-        rdk_metric_link(t, "sensitivity", "LR sensitivity, l0 = chance");
+        rdk_metric_link(t, "sensitivity", "LR&nbsp;sensitivity, l0&nbsp;=&nbsp;chance");
         rdk_text_add(t, "</th><th>");
-        rdk_metric_link(t, "sensitivity", "l0 = start");
+        rdk_metric_link(t, "sensitivity", "LR&nbsp;sensitivity, l0&nbsp;=&nbsp;start");
         rdk_text_add(t, "</th>");
     }
     rdk_text_add(t, "</tr></thead><tbody>\n");

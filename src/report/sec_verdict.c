@@ -47,8 +47,9 @@ static void end_sentence(rdk_report *r, rdk_text *t, const size_t *order, size_t
 {
     rdk_cell c = rdk_verdict_cell(r, order[0]);
     const rdk_report_run *any = rdk_cell_example(r, &c);
-    rdk_text_add(t, "<li>Held-out loss at the end%s: ",
-                 r->n_rates > 1 ? ", each at its best learning rate" : "");
+    rdk_text_add(t, "<li>Held-out loss at the end");
+    if (r->n_panels > 1) rdk_text_add(t, ", at d_k = %zu", r->d_k[rdk_verdict_panel(r)]);
+    rdk_text_add(t, "%s: ", r->n_rates > 1 ? ", each at its best learning rate" : "");
     for (size_t k = 0; k < n; k++) {
         rdk_interval loss = rdk_verdict_figure(r, order[k], rdk_run_loss);
         rdk_interval accuracy = rdk_verdict_figure(r, order[k], rdk_run_accuracy);
@@ -135,13 +136,20 @@ static void compare_sentence(rdk_report *r, rdk_text *t, const size_t *order, si
 
 /* ---- learning rates -------------------------------------------------------------------------- */
 
+/* Of a series that never leaves chance the sensitivity is 0 and says nothing: its name will do. */
 static void rate_sentence(rdk_report *r, rdk_text *t)
 {
-    size_t told = 0;
+    size_t told = 0, stayed_told = 0;
+    rdk_text still = {0};
     if (r->n_rates < 2) return;
     for (size_t s = 0; s < r->n_series; s++) {
         rdk_interval v = rdk_rate_sensitivity(r, s, rdk_verdict_panel(r), false);
         if (!v.n) continue;
+        if (stayed(r, s)) {
+            rdk_text_add(&still, stayed_told++ ? ", " : "");
+            rdk_verdict_name(&still, r, s);
+            continue;
+        }
         rdk_text_add(t,
                      told++ ? ", "
                             : "<li>Over %zu learning rates, sensitivity (mean loss above "
@@ -150,53 +158,14 @@ static void rate_sentence(rdk_report *r, rdk_text *t)
         rdk_interval_words(t, v);
         rdk_text_add(t, " for ");
         rdk_verdict_name(t, r, s);
-        if (stayed(r, s)) rdk_text_add(t, " (near chance even at its best)");
     }
-    rdk_text_add(t,
-                 told ? ": among those that learn, the smaller, the wider the window.</li>\n" : "");
-}
-
-/* ---- a run alone ----------------------------------------------------------------------------- */
-
-static void alone(rdk_report *r, rdk_text *t)
-{
-    const rdk_report_run *run = &r->runs[0];
-    rdk_text_add(t, "<li>");
-    if (run->diverged) {
-        rdk_text_add(t, "The run diverged at step %.0f: a loss or a gradient was not finite",
-                     run->died_step);
-    } else if (isfinite(run->figures.loss)) {
-        rdk_text_add(t, "After %.0f steps the held-out loss is ", run->step);
-        rdk_verdict_number(t, run->figures.loss);
-        rdk_text_add(t, ", %.2f&nbsp;%% of targets right", 100 * run->figures.accuracy);
-        if (isfinite(run->figures.chance_loss)) {
-            rdk_text_add(t, " (knowing nothing: ");
-            rdk_verdict_number(t, run->figures.chance_loss);
-            rdk_text_add(t, ", %.1f&nbsp;%%)", 100 * run->chance_accuracy);
-        }
-        if (isfinite(run->figures.solved_at))
-            rdk_text_add(t, "; 99&nbsp;%% right at step %.0f", run->figures.solved_at);
-    } else {
-        rdk_text_add(t, "There is no evaluation yet");
-    }
-    rdk_text_add(t, ".</li>\n");
-    if (isfinite(run->figures.entropy_last) && run->step > 0) {
-        rdk_text_add(t, "<li>Attention went from H/ln n ");
-        rdk_verdict_number(t, run->figures.entropy_first);
-        rdk_text_add(t, " to ");
-        rdk_verdict_number(t, run->figures.entropy_last);
-        rdk_text_add(t, ", rows above p = 0.99 from %.1f&nbsp;%% to %.1f&nbsp;%%",
-                     100 * run->figures.sat99_first, 100 * run->figures.sat99_last);
-        if (run->ratio.n) {
-            rdk_text_add(t, ", |dW_Q|/|dW_V| from ");
-            rdk_verdict_number(t, run->figures.ratio_first);
-            rdk_text_add(t, " to ");
-            rdk_verdict_number(t, run->ratio.y[run->ratio.n - 1]);
-        }
-        rdk_text_add(t, ".</li>\n");
-    }
-    rdk_text_add(t, "<li>One run shows what happened once; what the scaling changed needs an "
-                    "ablation with several seeds.</li>\n");
+    if (told) rdk_text_add(t, ": the smaller, the wider the window.</li>\n");
+    if (stayed_told && rdk_text_ok(&still, r->status))
+        rdk_text_add(t,
+                     "<li>Near chance even at the best of %zu learning rates, so without a window: "
+                     "%s.</li>\n",
+                     r->n_rates, still.data);
+    rdk_text_free(&still);
 }
 
 /* ---- what cannot be concluded ---------------------------------------------------------------- */
@@ -239,15 +208,15 @@ void rdk_section_verdict(rdk_report *r, rdk_text *t)
     size_t *order = rdk_report_alloc(r, r->n_series, sizeof *order);
     if (!order) return;
     rdk_text_add(t, "<ul class=\"verdict\">\n");
-    rdk_verdict_start(r, t);
-    rdk_verdict_gradient(r, t);
     if (r->ablation) {
+        rdk_verdict_start(r, t);
+        rdk_verdict_gradient(r, t);
         size_t n = rank(r, order);
         if (n) end_sentence(r, t, order, n);
         compare_sentence(r, t, order, n);
         rate_sentence(r, t);
     } else {
-        alone(r, t);
+        rdk_verdict_alone(r, t);
     }
     limits(r, t);
     rdk_text_add(t, "</ul>\n");

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Runs in the terminal: a summary line each, then curves over each other.
  *
+ * Runs of different tasks or data stand under headings of their own, and their curves apart.
  * Invariant: nothing that came from a directory's name or a file reaches the terminal as a control
  * sequence; no line is wider than asked.
  * Read next: canvas.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/utf8.h"
 #include "canvas.h"
@@ -19,7 +21,7 @@ enum {
     MOST_RUNS = 26,
     MOST_METRICS = 16,
     METRIC_TEXT = 64,
-    FIGURES = 62
+    FIGURES = 63
 };
 
 static const char USUAL[] = "loss,accuracy,entropy_norm";
@@ -28,10 +30,11 @@ static const char USUAL[] = "loss,accuracy,entropy_norm";
 typedef struct view {
     const rdk_show_options *o;
     FILE *out, *notes;
-    rdk_report *reports; /* [o->n_directories], those that failed are empty */
-    rdk_report_run *runs[MOST_RUNS];
+    rdk_report *reports;             /* [o->n_directories], those that failed are empty */
+    rdk_report_run *runs[MOST_RUNS]; /* those of a group stand together */
     rdk_report *of[MOST_RUNS];
     size_t n, more;
+    size_t first[MOST_RUNS + 1], n_groups; /* [n_groups + 1] where each group begins */
 } view;
 
 static size_t characters(const char *text)
@@ -77,6 +80,49 @@ static void take_runs(view *v, rdk_report *r)
     }
 }
 
+/* Runs of different tasks or data are not drawn over each other: brings those of one together. */
+static void group_runs(view *v)
+{
+    v->n_groups = 0;
+    for (size_t at = 0; at < v->n; v->n_groups++) {
+        const rdk_saved_run *one = &v->runs[at]->saved;
+        v->first[v->n_groups] = at++;
+        for (size_t i = at; i < v->n; i++) {
+            rdk_report_run *run = v->runs[i];
+            rdk_report *of = v->of[i];
+            if (!rdk_same_task(&one->config, &run->saved.config) ||
+                !rdk_same_data(one->about, run->saved.about))
+                continue;
+            memmove(&v->runs[at + 1], &v->runs[at], (i - at) * sizeof *v->runs);
+            memmove(&v->of[at + 1], &v->of[at], (i - at) * sizeof *v->of);
+            v->runs[at] = run;
+            v->of[at++] = of;
+        }
+    }
+    v->first[v->n_groups] = v->n;
+}
+
+/* "copy: 8 symbols of 10 kinds, ...", in one line. */
+static void group_heading(const view *v, size_t group)
+{
+    const rdk_saved_run *run = &v->runs[v->first[group]]->saved;
+    const char *data = rdk_record_word(run->about, "data");
+    rdk_text t = {0};
+    if (!data) data = run->config.task.name;
+    bool cut = characters(data) > v->o->width;
+    printable(&t, data, v->o->unicode, cut ? v->o->width - 2 : v->o->width);
+    if (cut) rdk_text_add(&t, "%s", v->o->unicode ? "\xE2\x80\xA6" : "..");
+    fprintf(v->out, "\n%s\n", t.data ? t.data : "");
+    rdk_text_free(&t);
+}
+
+/* What a shell makes of a star names the plain files of an ablation as well: nobody means those. */
+static bool is_file(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 /* A directory that cannot be read is told beside others, and is the failure where it is alone. */
 static bool open_all(view *v, rdk_status *s)
 {
@@ -85,6 +131,7 @@ static bool open_all(view *v, rdk_status *s)
     if (!v->reports) return false;
     for (size_t i = 0; i < v->o->n_directories; i++) {
         rdk_status cause = {0};
+        if (v->o->n_directories > 1 && is_file(v->o->directories[i])) continue;
         if (rdk_report_collect(&v->reports[i], v->o->directories[i], &cause)) {
             take_runs(v, &v->reports[i]);
             continue;
@@ -96,7 +143,10 @@ static bool open_all(view *v, rdk_status *s)
         fprintf(v->out, "left out: %s\n", t.data ? t.data : "");
         rdk_text_free(&t);
     }
-    return v->n || rdk_fail(s, first.code, "%s", first.message);
+    group_runs(v);
+    if (v->n) return true;
+    return first.code ? rdk_fail(s, first.code, "%s", first.message)
+                      : rdk_fail(s, RDK_EVALUE, "these are plain files: show takes directories");
 }
 
 /* The end of a name that is too long, behind a mark of the cut. */
@@ -129,32 +179,37 @@ static void full_names(const view *v, size_t column)
     }
 }
 
+static void summary_row(const view *v, size_t i, int names)
+{
+    const rdk_report_run *run = v->runs[i];
+    char loss[RDK_READABLE], right[16] = "-", solved[24] = "-", entropy[64];
+    rdk_text name = {0};
+    run_name(&name, v, run->name, (size_t)names);
+    if (isfinite(run->figures.accuracy))
+        snprintf(right, sizeof right, "%.2f%%", 100 * run->figures.accuracy);
+    if (isfinite(run->figures.solved_at))
+        snprintf(solved, sizeof solved, "%.0f", run->figures.solved_at);
+    snprintf(entropy, sizeof entropy, "%.3f -> %.3f", run->figures.entropy_first,
+             run->figures.entropy_last);
+    if (isnan(run->figures.entropy_last))
+        snprintf(entropy, sizeof entropy, "%.3f -> -", run->figures.entropy_first);
+    if (isnan(run->figures.entropy_first)) snprintf(entropy, sizeof entropy, "-");
+    fprintf(v->out, "%s%c%s %s %-11.11s %7.0f %9s %7s %7s %14s\n",
+            v->o->colour ? rdk_canvas_colour((unsigned char)(i + 1)) : "", (char)('a' + i),
+            v->o->colour ? "\033[0m" : "", name.data ? name.data : "", run->status, run->step,
+            rdk_readable(run->figures.loss, loss), right, solved, entropy);
+    rdk_text_free(&name);
+}
+
 static void summary(const view *v)
 {
-    char loss[RDK_READABLE];
     size_t room = v->o->width > FIGURES + 8 ? v->o->width - FIGURES : 8;
     int names = room < 40 ? (int)room : 40;
-    fprintf(v->out, "  %-*s %-11s %7s %9s %7s %6s %14s\n", names, "run", "status", "step",
+    fprintf(v->out, "  %-*s %-11s %7s %9s %7s %7s %14s\n", names, "run", "status", "step",
             "held-out", "right", "solved", "H/ln n");
-    for (size_t i = 0; i < v->n; i++) {
-        const rdk_report_run *run = v->runs[i];
-        char right[16] = "-", solved[24] = "-", entropy[64];
-        rdk_text name = {0};
-        run_name(&name, v, run->name, (size_t)names);
-        if (isfinite(run->figures.accuracy))
-            snprintf(right, sizeof right, "%.2f%%", 100 * run->figures.accuracy);
-        if (isfinite(run->figures.solved_at))
-            snprintf(solved, sizeof solved, "%.0f", run->figures.solved_at);
-        snprintf(entropy, sizeof entropy, "%.3f -> %.3f", run->figures.entropy_first,
-                 run->figures.entropy_last);
-        if (isnan(run->figures.entropy_last))
-            snprintf(entropy, sizeof entropy, "%.3f -> -", run->figures.entropy_first);
-        if (isnan(run->figures.entropy_first)) snprintf(entropy, sizeof entropy, "-");
-        fprintf(v->out, "%s%c%s %s %-11.11s %7.0f %9s %7s %6s %14s\n",
-                v->o->colour ? rdk_canvas_colour((unsigned char)(i + 1)) : "", (char)('a' + i),
-                v->o->colour ? "\033[0m" : "", name.data ? name.data : "", run->status, run->step,
-                rdk_readable(run->figures.loss, loss), right, solved, entropy);
-        rdk_text_free(&name);
+    for (size_t g = 0; g < v->n_groups; g++) {
+        if (v->n_groups > 1) group_heading(v, g);
+        for (size_t i = v->first[g]; i < v->first[g + 1]; i++) summary_row(v, i, names);
     }
     if (v->more) fprintf(v->out, "  and %zu more, not shown\n", v->more);
     full_names(v, (size_t)names);
@@ -172,12 +227,13 @@ static void x_line(const view *v, const rdk_axis *x, size_t columns)
     fprintf(v->out, "\n%*s %s%*s\n", LABEL, "", low, (int)(columns - strlen(low)), high);
 }
 
-static void plot(const view *v, const char *metric, const rdk_curve *curves)
+/* The curves of one group over each other. */
+static void plot(const view *v, size_t group, const char *metric, const rdk_curve *curves)
 {
     rdk_axis x = rdk_axis_new("step", false), y = rdk_axis_new(metric, false);
-    size_t columns = v->o->width - LABEL - 1;
+    size_t columns = v->o->width - LABEL - 1, first = v->first[group], end = v->first[group + 1];
     char word[RDK_READABLE];
-    for (size_t i = 0; i < v->n; i++) {
+    for (size_t i = first; i < end; i++) {
         for (size_t k = 0; k < curves[i].n; k++) {
             rdk_axis_take(&x, curves[i].x[k]);
             rdk_axis_take(&y, curves[i].y[k]);
@@ -185,13 +241,12 @@ static void plot(const view *v, const char *metric, const rdk_curve *curves)
     }
     if (!(x.low < x.high)) x.high = x.low + 1;
     if (isinf(x.low)) x = (rdk_axis){.high = 1, .label = "step"};
-    if (!v->n) return;
     if (isinf(y.low)) y = (rdk_axis){.high = 1, .label = metric};
     if (!(y.low < y.high)) y.high = y.low + 1;
-    bool braille = v->o->unicode && (v->o->colour || v->n == 1);
+    bool braille = v->o->unicode && (v->o->colour || end - first == 1);
     rdk_canvas c = rdk_canvas_new(v->of[0]->arena, columns, LINES, braille);
     if (!c.dots || !c.owner) return;
-    for (size_t i = 0; i < v->n; i++)
+    for (size_t i = first; i < end; i++)
         rdk_canvas_curve(&c, &x, &y, &curves[i], (unsigned char)(i + 1));
     fprintf(v->out, "\n%s\n", metric);
     for (size_t k = 0; k < LINES; k++) {
@@ -259,10 +314,10 @@ static void note_unreadable(const view *v)
     }
 }
 
-static bool is_drawn(const view *v, const metric *m)
+static bool is_drawn(const view *v, size_t group, const metric *m)
 {
     bool any = false;
-    for (size_t i = 0; i < v->n; i++) any = any || m->curves[i].n;
+    for (size_t i = v->first[group]; i < v->first[group + 1]; i++) any = any || m->curves[i].n;
     return any;
 }
 
@@ -275,8 +330,11 @@ static bool show_all(const view *v, rdk_status *s)
     note_unreadable(v);
     for (size_t i = 0; ok && i < n; i++) ok = take_metric(v, &metrics[i], !v->o->metrics, s);
     if (ok) summary(v);
-    for (size_t i = 0; ok && i < n; i++)
-        if (is_drawn(v, &metrics[i])) plot(v, metrics[i].name, metrics[i].curves);
+    for (size_t g = 0; ok && g < v->n_groups; g++) {
+        if (v->n_groups > 1) group_heading(v, g);
+        for (size_t i = 0; i < n; i++)
+            if (is_drawn(v, g, &metrics[i])) plot(v, g, metrics[i].name, metrics[i].curves);
+    }
     rdk_free(metrics);
     return ok;
 }

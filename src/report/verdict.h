@@ -18,5 +18,7 @@ bool rdk_intervals_part(rdk_interval a, rdk_interval b);
 
 /* Sentences on the time before the first update. */
 rdk_section rdk_verdict_start, rdk_verdict_gradient;
+/* All that is said of a run alone. */
+rdk_section rdk_verdict_alone;
 
 #endif

@@ -67,21 +67,9 @@ void rdk_metric_link(rdk_text *t, const char *metric, const char *words)
     rdk_text_add(t, "<a class=\"metric\" href=\"#m-%s\">%s</a>", metric, words);
 }
 
-/* The half to two digits, and the mean to as many places. */
 void rdk_interval_words(rdk_text *t, rdk_interval v)
 {
-    char mean[RDK_READABLE], half[RDK_READABLE];
-    if (v.n < 2 || !isfinite(v.half) || v.half <= 0 || fabs(v.mean) >= 1e6) {
-        rdk_text_add(t, "%s", rdk_readable(v.mean, mean));
-        return;
-    }
-    int places = 1 - (int)floor(log10(v.half));
-    if (places > 6) {
-        rdk_readable(v.mean, mean);
-        rdk_readable(v.half, half);
-    } else {
-        snprintf(mean, sizeof mean, "%.*f", places < 0 ? 0 : places, v.mean);
-        snprintf(half, sizeof half, "%.*f", places < 0 ? 0 : places, v.half);
-    }
-    rdk_text_add(t, "%s&nbsp;&plusmn;&nbsp;%s", mean, half);
+    char mean[RDK_INTERVAL_TEXT], half[RDK_INTERVAL_TEXT];
+    rdk_interval_texts(v, 1, mean, half);
+    rdk_text_add(t, *half ? "%s&nbsp;&plusmn;&nbsp;%s" : "%s", mean, half);
 }

@@ -195,8 +195,8 @@ static void gradient_row(const row *w, const rdk_trainer *r, uint64_t step, size
     word(w, "tensor", p->name);
     real(w, "grad_norm", r->grad_norm[param]);
     real(w, "weight_norm", weight);
-    /* a tensor that starts at zero (a bias) has no ratio yet */
-    bool ratio = updated && weight > 0;
+    /* a tensor that starts at zero (a bias) has no ratio yet; u and v have no update */
+    bool ratio = updated && weight > 0 && p->role != RDK_ROLE_POWER;
     real_if(w, "update_ratio", ratio, ratio ? r->update_norm[param] / weight : 0);
     real_if(w, "grad_norm_over_scale", scores, r->grad_norm[param] / c);
     real_if(w, "grad_ratio_to_value", value > 0, value > 0 ? r->grad_norm[param] / value : 0);

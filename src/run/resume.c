@@ -59,14 +59,25 @@ static bool take_over(rdk_config *old, const rdk_config *now, const rdk_option *
     return ok;
 }
 
+/* An ablation goes on by its own verb; the name of its file is that of src/ablate/store.c. */
+static bool refuse_other_directory(const char *directory, const char *config, rdk_status *s)
+{
+    char path[RDK_PATH_TEXT + 64];
+    snprintf(path, sizeof path, "%s/ablation.ini", directory);
+    if (rdk_file_exists(path))
+        return rdk_fail(s, RDK_EVALUE,
+                        "cannot resume %s: it is an ablation, which goes on with ablate --out %s "
+                        "(one of its runs: --resume with that run's directory)",
+                        directory, directory);
+    return rdk_fail(s, RDK_EIO, "cannot resume %s: there is no %s (a run's directory is needed)",
+                    directory, config);
+}
+
 bool rdk_resume_config(rdk_config *c, const bool *given, rdk_status *s)
 {
     char path[RDK_PATH_TEXT + 64];
     snprintf(path, sizeof path, "%s/config.ini", c->resume);
-    if (!rdk_file_exists(path))
-        return rdk_fail(s, RDK_EIO,
-                        "cannot resume %s: there is no %s (a run's directory is needed)", c->resume,
-                        path);
+    if (!rdk_file_exists(path)) return refuse_other_directory(c->resume, path, s);
     rdk_config old;
     rdk_config_init(&old);
     bool ok = rdk_config_load(&old, path, NULL, s);

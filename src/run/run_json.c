@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "json.h"
-
 static void string_field(rdk_text *t, const char *key, const char *value)
 {
     rdk_text_add(t, "  \"%s\": ", key);
@@ -129,41 +127,23 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
 
 /* ---- reading it back ------------------------------------------------------------------------- */
 
-/* The keys of one flat object, to its end. */
-static bool find(rdk_json *j, const char *key, rdk_text *value, bool *found)
-{
-    rdk_text name = {0}, other = {0};
-    bool ok = rdk_json_take(j, '{');
-    while (ok && !rdk_json_next_is(j, '}')) {
-        name.size = other.size = 0;
-        ok = rdk_json_string(j, &name) && rdk_json_take(j, ':');
-        bool wanted = ok && !*found && strcmp(name.data, key) == 0;
-        ok = ok && rdk_json_scalar(j, wanted ? value : &other);
-        *found = *found || (ok && wanted);
-        if (ok && !rdk_json_next_is(j, '}')) ok = rdk_json_take(j, ',');
-    }
-    rdk_text_free(&name);
-    rdk_text_free(&other);
-    return ok && rdk_json_take(j, '}') && rdk_json_finished(j);
-}
-
 bool rdk_run_json_find(const rdk_trainer *r, const char *key, rdk_text *value, bool *found,
                        rdk_status *s)
 {
     char path[RDK_PATH_TEXT + 64];
-    size_t size;
+    rdk_status cause = {0};
     *found = false;
     if (!rdk_file_exists(rdk_rundir_file(&r->directory, "run.json", path))) return true;
-    char *text = rdk_file_read(path, &size, s);
-    if (!text) return false;
-    rdk_json j = rdk_json_open(text, size);
-    bool ok = find(&j, key, value, found);
-    if (!ok)
-        rdk_fail(s, RDK_EFORMAT, "%s is damaged: %s, at byte %zu (take it away, or put it back)",
-                 path, j.error ? j.error : "out of memory",
-                 j.error ? (size_t)(j.error_at - text) : 0);
-    rdk_free(text);
-    return ok;
+    rdk_record *record = rdk_record_read(path, &cause);
+    if (!record && cause.code == RDK_EFORMAT) /* "PATH:LINE: what" */
+        return rdk_fail(s, RDK_EFORMAT, "%s is damaged: line %s (take it away, or put it back)",
+                        path, cause.message + strlen(path) + 1);
+    if (!record) return rdk_fail(s, cause.code, "%s", cause.message);
+    const char *word = rdk_record_word(record, key);
+    *found = word != NULL;
+    if (word) rdk_text_add(value, "%s", word);
+    rdk_record_free(record);
+    return true;
 }
 
 bool rdk_run_json_agrees(const rdk_trainer *r)

@@ -14,6 +14,18 @@ bool rdk_setup_task(rdk_config *c, rdk_task **task, rdk_status *s)
     return *task && rdk_config_resolve(c, *task, s) && rdk_model_config_check(&c->model, s);
 }
 
+void rdk_config_unresolve_windows(rdk_config *c)
+{
+    rdk_status unreadable = {0};
+    rdk_task_config t = c->task;
+    if (!rdk_task_type_reads_data(t.name) || !c->data[0]) return;
+    t.data = c->data;
+    t.encoder = c->model.arch == RDK_ENCODER;
+    rdk_task *task = rdk_task_open(&t, &unreadable);
+    if (task && c->eval_size == rdk_task_eval_windows(task)) c->eval_size = 0;
+    rdk_task_close(task);
+}
+
 /* A tape for every thread that a group may meet, a replica for every group but the first. */
 static bool make_workers(rdk_trainer *r)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The verdict: what came of the run, in sentences chosen by its measured numbers against the
- * thresholds named here, and what to try next. Nothing is concluded that was not measured. */
+ * The verdict in the terminal: what came of the run (sentences.c), and what to try next. */
 #include "trainer.h"
 
 #include <inttypes.h>
@@ -8,110 +7,47 @@
 #include <math.h>
 #include <string.h>
 
-#include "thresholds.h"
+#include "sentences.h"
 #include "words.h"
 
-/* entropy / ln n above which attention is called practically uniform, below which sharp */
-static const double UNIFORM = 0.98, SHARP = 0.30;
-/* steps before which nothing is said of what did not happen; the held-out loss over its lowest that
- * is called a rise */
-static const uint64_t LONG_ENOUGH = 100;
-static const double ROSE = 1.2;
-/* how far a measured start may be from its prediction and still be called "as predicted" */
-static const double AS_PREDICTED = 0.03;
-
-static bool stayed_near_chance(const rdk_trainer *r, const rdk_finals *f)
+/* The sentences, one under the other. */
+static void say(FILE *out, const rdk_verdict_figures *f)
 {
-    return rdk_is_near_chance(f->held_out.accuracy, rdk_task_chance_accuracy(r->task));
-}
-
-static void task_sentence(const rdk_trainer *r, const rdk_finals *f)
-{
-    FILE *out = r->io->out;
-    double accuracy = f->held_out.accuracy, chance = rdk_task_chance_accuracy(r->task);
-    double floor = rdk_task_floor_loss(r->task);
-    fprintf(out, "verdict  ");
-    if (!(floor > 0) && accuracy >= RDK_SOLVED)
-        fprintf(out, "solved: %.2f%% of held-out targets right", 100 * accuracy);
-    else if (!(floor > 0) && stayed_near_chance(r, f))
-        fprintf(out, "not learned%s: %.2f%% of held-out targets right, a guess has %.1f%%",
-                r->step < LONG_ENOUGH ? " so far" : "", 100 * accuracy, 100 * chance);
-    else
-        fprintf(out, "%.2f%% of held-out targets right", 100 * accuracy);
-    if (rdk_task_whole_sequences(r->task))
-        fprintf(out, " (%.2f%% of sequences whole)", 100 * f->held_out.sequence_accuracy);
-    fprintf(out, ", loss %.4f", f->held_out.loss);
-    if (floor > 0) fprintf(out, " (no model can get below %.4f on average)", floor);
-    fprintf(out, ", after %" PRIu64 " step%s.\n", r->step, r->step == 1 ? "" : "s");
-    if (r->best_step == r->step) return;
-    fprintf(out, "         The lowest held-out loss was %.4f at step %" PRIu64 "%s.\n",
-            r->best_loss, r->best_step,
-            f->held_out.loss > ROSE * r->best_loss && !(floor > 0) && accuracy < RDK_SOLVED
-                ? "; it rose since (try a smaller --lr, or more --warmup)"
-                : "");
-}
-
-static const char *character(double entropy_norm)
-{
-    return entropy_norm > UNIFORM ? "practically uniform" : entropy_norm < SHARP ? "sharp" : "soft";
-}
-
-static void start_sentence(const rdk_trainer *r, const rdk_finals *f)
-{
-    FILE *out = r->io->out;
-    double e = f->attention_first.entropy_norm, theory = rdk_trainer_theory(r).entropy_norm;
-    if (!isfinite(e)) return; /* end_sentence says why */
-    fprintf(out, "         Attention started %s: entropy/ln n %.3f (", character(e), e);
-    if (isfinite(theory))
-        fprintf(out, "predicted %.3f%s", theory,
-                fabs(e - theory) <= AS_PREDICTED
-                    ? ""
-                    : "; the prediction assumes independent inputs of unit size, and wide heads");
-    else
-        fprintf(out, "there is no formula for a prediction");
-    fprintf(out, "), %.1f%% of rows above p = 0.99.\n", 100 * f->attention_first.sat99);
-}
-
-static void end_sentence(const rdk_trainer *r, const rdk_finals *f)
-{
-    FILE *out = r->io->out;
-    double e = f->attention_last.entropy_norm;
-    if (!isfinite(e)) {
-        fprintf(out, "         No row of attention has two keys to choose from.\n");
-        return;
+    rdk_text t = {0};
+    const char *label = "verdict";
+    rdk_verdict_sentences(f, &t);
+    for (char *line = t.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+        fprintf(out, "%-8s %.*s\n", label, (int)(end - line), line);
+        label = "";
     }
-    fprintf(out, "         It ended %s: entropy/ln n %.3f, score std %.3g, largest |score| %.3g.",
-            character(e), e, f->attention_last.score_std, f->attention_last.score_absmax);
-    if (e < SHARP && f->held_out.accuracy >= RDK_SOLVED)
-        fprintf(out, " Sharp and right: low entropy late is no failure.");
-    if (e < SHARP && f->have_first && f->attention_first.entropy_norm < SHARP &&
-        !(rdk_task_floor_loss(r->task) > 0) && stayed_near_chance(r, f) && r->step >= LONG_ENOUGH)
-        fprintf(out,
-                " Sharp from the start and near chance at the end: the picture of saturation.");
-    fputc('\n', out);
+    rdk_text_free(&t);
 }
 
-static void gradient_sentence(const rdk_trainer *r, const rdk_finals *f)
+static rdk_verdict_figures figures_of(const rdk_trainer *r, const rdk_finals *f)
 {
-    FILE *out = r->io->out;
-    if (!f->have_first) return;
-    if (!isfinite(f->ratio_first) || !isfinite(f->ratio_last)) {
-        fprintf(out, "         |gW_Q|/|gW_V| is undefined: a W_V got no gradient.\n");
-        return;
-    }
-    double c = rdk_model_score_scale(r->model);
-    fprintf(out, "         |gW_Q|/|gW_V| went from %.3g to %.3g", f->ratio_first, f->ratio_last);
-    if (!r->config.model.scale_layers[0]) /* else it carries several */
-        fprintf(out, "; without the factor c that it carries, from %.3g to %.3g",
-                f->ratio_first / c, f->ratio_last / c);
-    fprintf(out, ".\n         ");
-    if (isfinite(f->attention_first.ds_top5_share))
-        fprintf(out,
-                "At the start the top 5%% of rows held %.0f%% of the squared gradient at the "
-                "scores.\n",
-                100 * f->attention_first.ds_top5_share);
-    else
-        fprintf(out, "At the start no gradient reached the scores.\n");
+    return (rdk_verdict_figures){
+        .step = r->step,
+        .loss = f->held_out.loss,
+        .accuracy = f->held_out.accuracy,
+        .sequence_accuracy =
+            rdk_task_whole_sequences(r->task) ? f->held_out.sequence_accuracy : NAN,
+        .chance_accuracy = rdk_task_chance_accuracy(r->task),
+        .floor_loss = rdk_task_floor_loss(r->task),
+        .best_loss = r->best_loss,
+        .best_step = r->best_step,
+        .entropy_first = f->attention_first.entropy_norm,
+        .entropy_theory = rdk_trainer_theory(r).entropy_norm,
+        .sat99_first = f->attention_first.sat99,
+        .top5_first = f->attention_first.ds_top5_share,
+        .entropy_last = f->attention_last.entropy_norm,
+        .score_std_last = f->attention_last.score_std,
+        .score_absmax_last = f->attention_last.score_absmax,
+        .ratio_first = f->ratio_first,
+        .ratio_last = f->ratio_last,
+        .scale = r->config.model.scale_layers[0] ? NAN : rdk_model_score_scale(r->model),
+        .started = f->have_first,
+        .ended = true,
+    };
 }
 
 static void next_commands(const rdk_trainer *r)
@@ -153,10 +89,8 @@ void rdk_verdict(const rdk_trainer *r, const rdk_finals *f)
     if (!r->io->out) return;
     rdk_screen_progress_clear(r);
     if (!r->config.quiet) fputc('\n', r->io->out);
-    task_sentence(r, f);
-    if (f->have_first) start_sentence(r, f);
-    end_sentence(r, f);
-    gradient_sentence(r, f);
+    rdk_verdict_figures figures = figures_of(r, f);
+    say(r->io->out, &figures);
     if (r->config.quiet)
         fprintf(r->io->out, "run      %s\n", r->directory.path);
     else

@@ -42,6 +42,12 @@ bool rdk_task_type_reads_data(const char *name)
     return type && type->reads_data;
 }
 
+bool rdk_task_type_whole_sequences(const char *name)
+{
+    const rdk_task_type *type = find(name);
+    return type && type->whole_sequences;
+}
+
 size_t rdk_task_type_usual_length(const char *name)
 {
     const rdk_task_type *type = find(name);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A report in a real browser: no complaint, nothing fetched, the pointer reads what the CSV holds,
 // filters, isolation, zoom, axes and the address work, dark and light differ.
-//     node report.js BROWSER PAGE RUNS PICTURES
+//     node report.js BROWSER PAGE RUNS PICTURES MIXED
 // PAGE: the report.html of an ablation; RUNS: its directory; PICTURES: a directory for screenshots.
+// MIXED: that of runs of two tasks, two scalings each.
 "use strict";
 const fs = require("fs");
 const path = require("path");
 const { Browser } = require("./browser.js");
 
-const [program, page, runs, pictures] = process.argv.slice(2);
+const [program, page, runs, pictures, mixed] = process.argv.slice(2);
 let failures = 0;
 
 function expect(what, holds, more) {
@@ -107,6 +108,21 @@ async function exports_(b) {
   expect("and the numbers of the curves", kinds.includes("metric,d_k,run,split,step,value"), kinds);
 }
 
+// Each task is filtered by itself, and has its own part of the address.
+async function groups(b) {
+  const means = (k) => `document.querySelectorAll("#g${k}-fig-loss .panel[data-p='0'] .mean").length`;
+  await b.load("file://" + mixed);
+  await press(b, "none", 1);
+  expect("a chip of one task leaves the other alone", (await b.value(means(1))) === 2 && (await b.value(means(2))) === 1);
+  await press(b, "sqrt", 0);
+  const hash = await b.value("location.hash");
+  expect("both views are in the address", hash.includes("g1-off=") && hash.includes("g2-off="), hash);
+  await b.reload();
+  expect("and come back", (await b.value(means(1))) === 1 && (await b.value(means(2))) === 1);
+  await press(b, "reset", 1);
+  expect("reset is of one task", (await b.value(means(1))) === 1 && (await b.value(means(2))) === 2);
+}
+
 async function main() {
   const b = await Browser.open(program, 1100, 900);
   await b.scheme("light");
@@ -117,6 +133,7 @@ async function main() {
   await filters(b);
   await zoom(b);
   await exports_(b);
+  await groups(b);
   expect("no complaint from the page", b.problems.length === 0, b.problems);
   expect("nothing is fetched", b.requests.every((u) => u.startsWith("file://") || u.startsWith("about:") || u.startsWith("data:")), b.requests);
   await b.load("file://" + page);

@@ -31,6 +31,15 @@ if [ $# -eq 0 ]; then
         done
     done
 fi
+rm -rf build/browser/mixed
+for task in copy sort; do
+    for scale in none sqrt; do
+        build/rootdk --task "$task" --scale "$scale" --steps 10 --batch 4 --eval-size 8 --log-every 2 \
+            --probe-every 2 --threads 1 --quiet --out "build/browser/mixed/$task-$scale" >/dev/null
+    done
+done
 build/rootdk report "$runs" --out build/browser/report.html >/dev/null
-node tests/browser/report.js "$browser" "$PWD/build/browser/report.html" "$runs" build/browser
+build/rootdk report build/browser/mixed --out build/browser/mixed.html >/dev/null
+node tests/browser/report.js "$browser" "$PWD/build/browser/report.html" "$runs" build/browser \
+    "$PWD/build/browser/mixed.html"
 echo "look at build/browser/light.png and dark.png"

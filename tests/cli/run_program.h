@@ -176,4 +176,15 @@ static inline void program_free(program_run *r)
     free(r->err);
 }
 
+/* Of a call that only prints: it ends well, says nothing on stderr and leaves no file. */
+static inline program_run printed(const char *const *arguments)
+{
+    char *dir = program_directory();
+    program_run r = program_call(dir, arguments);
+    ck_assert_msg(r.status == 0 && !r.err[0], "exit %d: %s", r.status, r.err);
+    ck_assert_int_eq(program_directory_entries(dir), 0);
+    program_directory_remove(dir);
+    return r;
+}
+
 #endif

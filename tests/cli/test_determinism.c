@@ -43,15 +43,18 @@ END_TEST
 START_TEST(threads_of_other_models)
 {
     static const char *const models[][8] = {
-        {"--arch", "encoder", "--positions", "sinusoidal", "--mlp", "gelu"},
-        {"--norm", "rms", "--norm-place", "post", "--positions", "rope", "--tie"},
-        {"--scale", "none", "--qk-norm", "l2", "--mlp", "none"},
-        {"--optimizer", "sgd", "--mlp", "relu", "--init", "gpt2"},
+        {"--batch", "7", "--arch", "encoder", "--positions", "sinusoidal", "--mlp", "gelu"},
+        {"--batch", "7", "--norm", "rms", "--positions", "rope", "--tie"},
+        {"--batch", "7", "--scale", "none", "--qk-norm", "l2", "--mlp", "none"},
+        {"--batch", "7", "--optimizer", "sgd", "--norm-place", "post", "--init", "gpt2"},
+        /* in several groups, which threads take side by side (src/run/passes.c) */
+        {"--batch", "64", "--scale", "none", "--qk-clip", "2", "--mlp", "relu"},
+        {"--batch", "61", "--accum", "2", "--dropout", "0.1", "--scale", "qknorm"},
     };
     static const char *const base[] = {
-        "--task",      "sort", "--seq-len",     "9", "--vocab",     "7", "--d-model", "20",
-        "--heads",     "2",    "--batch",       "7", "--eval-size", "9", "--steps",   "5",
-        "--log-every", "1",    "--probe-every", "1", NULL};
+        "--task",        "sort", "--seq-len",   "9", "--vocab", "7", "--d-model",   "20",
+        "--heads",       "2",    "--eval-size", "9", "--steps", "5", "--log-every", "1",
+        "--probe-every", "1",    NULL};
     char *dir = program_directory();
     for (int t = 1; t <= 3; t += 2) {
         const char *more[PROGRAM_ARGS] = {"--threads", t == 1 ? "1" : "3", "--out",
@@ -251,7 +254,7 @@ END_TEST
 
 RDK_TEST_MAIN("determinism", {
     ADD(threads);
-    ADD_LOOP(threads_of_other_models, 4);
+    ADD_LOOP(threads_of_other_models, 6);
     ADD_LOOP(looking_changes_nothing, 4);
     ADD(the_size_of_an_evaluation_changes_no_weight);
     ADD(two_runs_are_equal_and_say_the_same);

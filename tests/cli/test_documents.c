@@ -55,6 +55,13 @@ START_TEST(every_column_is_described)
     check_columns(dir, metrics, "timing.csv");
     check_columns(dir, metrics, "maps.csv");
     check_columns(dir, metrics, "example.csv");
+    train(dir, TINY,
+          WITH("--steps", "1", "--out", "run", "--force", "--head-temperature", "--softcap", "5",
+               "--sink", "learned"),
+          0);
+    check_columns(dir, metrics, "attention.csv");
+    train(dir, TINY, WITH("--steps", "1", "--out", "run", "--force", "--qk-clip", "9"), 0);
+    check_columns(dir, metrics, "metrics.csv");
     free(metrics);
     program_directory_remove(dir);
 }
@@ -153,6 +160,9 @@ END_TEST
 static const char *const models[][PROGRAM_ARGS] = {
     {"--steps", "1", "--out", "run", "--qk-norm", "layer", "--bias", "--mlp", "swiglu"},
     {"--steps", "1", "--out", "run", "--qk-norm", "l2", "--norm-place", "post"},
+    {"--steps", "1", "--out", "run", "--head-temperature", "--sink", "learned"},
+    {"--steps", "1", "--out", "run", "--length-scale", "ssmax", "--sigma-reparam", "--mlp",
+     "swiglu"},
 };
 
 /* gradients.csv has them all; the page writes "layers.i." for "layers.0." and so on. */
@@ -191,8 +201,8 @@ static char *on_one_line(char *text)
 /* "`NAME` in `tests/FILE.c`" means START_TEST(NAME) in that file. */
 START_TEST(every_test_that_is_named_exists)
 {
-    static const char *const pages[] = {"architecture.md", "metrics.md", "files.md", "theory.md",
-                                        "scaling-out.md"};
+    static const char *const pages[] = {"architecture.md", "metrics.md",     "files.md",
+                                        "theory.md",       "scaling-out.md", "report.md"};
     static const char between[] = "` in `tests/";
     int n = 0;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {

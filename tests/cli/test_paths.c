@@ -118,9 +118,12 @@ START_TEST(another_text_over_the_run_of_a_text)
     for (int i = 0; i < 2 * LETTERS; i++) more[i] = "abcdefghijklm \n"[(i * i + i / 7) % 15];
     program_write(dir, "other", more);
     train(dir, WITH("--config", "run/config.ini", "--data", "other", "--out", "over"), NULL, 0);
-    train(dir, TEXT, WITH("--steps", "3", "--data", "other", "--out", "fresh", "--eval-size", "19"),
-          0);
-    same_runs(dir, "fresh", "over");
+    train(dir, TEXT, WITH("--steps", "3", "--data", "other", "--out", "fresh"), 0);
+    same_runs(dir, "fresh", "over"); /* all windows of the longer text are evaluated on */
+    ck_assert(rename(below(dir, "text").text, below(dir, "moved").text) == 0);
+    train(dir, WITH("--config", "run/config.ini", "--data", "moved", "--out", "same"), NULL, 0);
+    same_file(dir, "run", "same", "metrics.csv");
+    ck_assert(rename(below(dir, "moved").text, below(dir, "text").text) == 0);
     /* another task takes neither the file nor its symbols along */
     train(dir, WITH("--config", "run/config.ini", "--task", "sort", "--out", "sorted"), NULL, 0);
     char *ini = program_file(dir, "sorted/config.ini", NULL);

@@ -1,55 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * report and show, from outside: pages of tiny runs, of broken and unfinished ones, of a large
- * ablation; curves in a terminal. The page in a browser: make browser. */
-#include "run_files.h"
+ * report, from outside: pages of tiny runs, of broken and unfinished ones. Of many: test_pages.c.
+ * The page in a browser: make browser. */
+#include "pages.h"
 
 #include <math.h>
 
-#include <rootdk/report.h>
-
-#include "page_check.h"
-
-/* Calls the program; the status must be this. */
-static program_run call(const char *dir, const char *const *words, int status)
-{
-    program_run r = program_call(dir, words);
-    ck_assert_msg(r.status == status, "exit %d, want %d: %s", r.status, status, r.err);
-    return r;
-}
-
-static char *report(const char *dir, const char *what)
-{
-    char path[256];
-    program_run r = call(dir, WITH("report", what), 0);
-    snprintf(path, sizeof path, "%.200s/report.html", what);
-    r.out[strcspn(r.out, "\n")] = '\0';
-    ck_assert_str_eq(r.out, path);
-    program_free(&r);
-    char *page = program_file(dir, path, NULL);
-    page_is_well_formed(page);
-    page_is_alone(page);
-    return page;
-}
-
-static void holds(const char *page, const char *words)
-{
-    ck_assert_msg(strstr(page, words) != NULL, "the page does not hold: %s", words);
-}
-
-static void three_steps(const char *dir, const char *out, const char *const *more)
-{
-    const char *words[PROGRAM_ARGS] = {"--steps",       "3", "--log-every",  "1",
-                                       "--probe-every", "1", "--eval-every", "1",
-                                       "--out",         out};
-    size_t n = 10;
-    while (more && *more) words[n++] = *more++;
-    train(dir, TINY, words, 0);
-}
-
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-static const char *const SECTIONS[] = {"verdict", "table", "curves", "attention", "gradients",
-                                       "maps",    "rates", "travel", "metrics"};
+static const char *const SECTIONS[] = {"verdict", "table", "curves",     "attention", "gradients",
+                                       "maps",    "rates", "trajectory", "metrics"};
 
 /* The losses of the training rows, as they stand in the file, between commas. */
 static void losses(const char *dir, const char *run, rdk_text *list, double *values)
@@ -85,6 +44,56 @@ START_TEST(a_page_of_a_run)
     rdk_text_add(&list, "]}");
     holds(page, list.data);
     rdk_text_free(&list);
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* What the terminal said at the end, the page says too: every line, but for its first letter. */
+START_TEST(a_run_alone_has_the_verdict_of_the_terminal)
+{
+    static const char *const runs[][5] = {
+        {"--scale", "none"}, {"--task", "random", "--dropout", "0"}, {"--qk-norm", "l2"}};
+    char *dir = program_directory();
+    const char *base[PROGRAM_ARGS] = {"--seq-len", "4",       "--vocab",     "5",
+                                      "--d-model", "8",       "--batch",     "4",
+                                      "--steps",   "6",       "--eval-size", "8",
+                                      "--quiet",   "--out",   "run",         "--eval-every",
+                                      "2",         "--force", "--task",      "copy"};
+    base[18 + (_i == 1 ? 0 : 2)] = NULL;
+    program_run r = train_and_read(dir, base, runs[_i], 0);
+    char *page = report(dir, "run");
+    int lines = 0;
+    for (char *line = r.out, *end; (end = strchr(line, '\n')); line = end + 1, lines++) {
+        char want[512];
+        if (!strncmp(line, "run ", 4)) continue;
+        snprintf(want, sizeof want, "%.*s</li>", (int)(end - line) - 10, line + 10);
+        holds(page, want);
+    }
+    ck_assert_int_ge(lines, 6);
+    free(page);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Rows are logged every second step and attention looked at every step: the path of section 7 has
+ * what both have, to the end. */
+START_TEST(the_path_has_every_step_of_both)
+{
+    char *dir = program_directory();
+    train(dir, TINY, WITH("--steps", "6", "--log-every", "2", "--probe-every", "1", "--out", "run"),
+          0);
+    char *page = report(dir, "run");
+    const char *csv = strstr(page, "class=\"csv\" data-of=\"fig-trajectory\"");
+    ck_assert(csv != NULL);
+    const char *end = strstr(csv, "</script>");
+    for (int step = 0; step <= 6; step++) {
+        char row[32];
+        snprintf(row, sizeof row, "\\nsqrt,4,%d,", step);
+        const char *at = strstr(csv, row);
+        ck_assert_msg((at && at < end) == (step % 2 == 0), "step %d: %.400s", step, csv);
+    }
     free(page);
     program_directory_remove(dir);
 }
@@ -339,197 +348,10 @@ START_TEST(names_of_any_bytes)
 }
 END_TEST
 
-/* ---- a large one ----------------------------------------------------------------------------- */
-
-enum { SCALES = 4, WIDTHS = 4, SEEDS = 5, ROWS = 200, LAYERS = 2, HEADS = 2 };
-
-/* A number with as many digits as a float has. */
-static double noise(rdk_draws *d)
-{
-    return (double)(float)(0.1 + rdk_draw_uniform(d));
-}
-
-static void number(rdk_text *t, double x)
-{
-    char buf[RDK_NUMBER_TEXT];
-    rdk_text_add(t, ",%s", rdk_text_float((float)x, buf));
-}
-
-static void put(const char *dir, const char *name, rdk_text *t)
-{
-    rdk_status s = {0};
-    ck_assert(rdk_text_ok(t, &s));
-    ck_assert_msg(rdk_file_replace(below(dir, name).text, t->data, t->size, &s), "%s", s.message);
-    rdk_text_free(t);
-}
-
-static void made_up_tables(const char *run, rdk_draws *d)
-{
-    rdk_text metrics = {0}, attention = {0}, gradients = {0};
-    rdk_text_add(&metrics, "step,split,loss,accuracy\n");
-    rdk_text_add(&attention, "step,layer,head,scale,score_std,entropy_norm,sat90,sat99,ds_median,"
-                             "ds_p90,ds_top5_share,score_std_theory,entropy_norm_theory\n");
-    rdk_text_add(&gradients, "step,tensor,grad_norm\n");
-    for (int i = 0; i < ROWS; i++) {
-        for (int eval = 0; eval <= (i % 10 == 0); eval++) {
-            rdk_text_add(&metrics, "%d,%s", i * 5, eval ? "eval" : "train");
-            number(&metrics, noise(d));
-            number(&metrics, noise(d));
-            rdk_text_add(&metrics, "\n");
-        }
-        for (int k = 0; k < LAYERS * HEADS; k++) {
-            rdk_text_add(&attention, "%d,%d,%d", i * 5, k / HEADS, k % HEADS);
-            for (int c = 0; c < 10; c++) number(&attention, noise(d));
-            rdk_text_add(&attention, "\n");
-        }
-        for (int k = 0; k < 2 * LAYERS; k++) {
-            rdk_text_add(&gradients, "%d,layers.%d.attention.w%c.weight", i * 5, k / 2,
-                         k % 2 ? 'v' : 'q');
-            number(&gradients, noise(d));
-            rdk_text_add(&gradients, "\n");
-        }
-    }
-    put(run, "metrics.csv", &metrics);
-    put(run, "attention.csv", &attention);
-    put(run, "gradients.csv", &gradients);
-}
-
-static void made_up_run(const char *dir, const char *scale, int width, int seed)
-{
-    rdk_status s = {0};
-    rdk_text path = {0}, config = {0}, json = {0};
-    rdk_draws d = rdk_draws_at((rdk_stream){(uint64_t)seed, RDK_FOR_TEST, (uint64_t)width},
-                               (uint64_t)scale[0]);
-    rdk_text_add(&path, "%s/abl/scale=%s,d-k=%d,seed=%d", dir, scale, width, seed);
-    ck_assert(rdk_directory_make(path.data, &s));
-    rdk_text_add(&config, "scale = %s\nd-k = %d\nseed = %d\n", scale, width, seed);
-    rdk_text_add(&json, "{\"status\": \"done\", \"vocabulary_size\": 64, \"chance_loss\": 3.4}\n");
-    put(path.data, "config.ini", &config);
-    put(path.data, "run.json", &json);
-    made_up_tables(path.data, &d);
-    rdk_text_free(&path);
-}
-
-START_TEST(a_large_ablation_is_a_small_page)
-{
-    static const char *const scales[SCALES] = {"none", "sqrt", "dk", "qknorm"};
-    char *dir = program_directory();
-    for (int i = 0; i < SCALES; i++)
-        for (int k = 0; k < WIDTHS; k++)
-            for (int seed = 1; seed <= SEEDS; seed++) made_up_run(dir, scales[i], 16 << k, seed);
-    char *page = report(dir, "abl");
-    ck_assert_msg(strlen(page) < 2000000, "%zu bytes", strlen(page));
-    holds(page, "80 runs, varied in scale (4), d-k (4), seed (5).");
-    holds(page, "Thinned to at most");
-    free(page);
-    program_directory_remove(dir);
-}
-END_TEST
-
-/* ---- show ------------------------------------------------------------------------------------ */
-
-static void no_line_is_wider(const char *text, size_t columns)
-{
-    for (size_t n = 0; *text; text++) {
-        n = *text == '\n' ? 0 : n + (((unsigned char)*text & 0xC0) != 0x80);
-        ck_assert_msg(n <= columns, "a line of more than %zu characters", columns);
-    }
-}
-
-START_TEST(curves_in_a_terminal)
-{
-    char *dir = program_directory();
-    three_steps(dir, "a-run", NULL);
-    three_steps(dir, "b-run", WITH("--scale", "none"));
-    setenv("LC_ALL", "C", 1);
-    setenv("COLUMNS", "64", 1);
-    program_run r = call(dir, WITH("show", "a-run", "b-run"), 0);
-    for (const char *p = r.out; *p; p++) ck_assert_msg((unsigned char)*p < 0x80, "%.20s", p);
-    ck_assert(strstr(r.out, "a a-run") && strstr(r.out, "b b-run") && strstr(r.out, "\nloss\n") &&
-              strstr(r.out, "\nentropy_norm\n") && !strchr(r.out, '\x1B'));
-    no_line_is_wider(r.out, 72);
-    program_free(&r);
-    setenv("LC_ALL", "C.UTF-8", 1);
-    r = call(dir, WITH("show", "a-run", "--metric", "p_max,ratio"), 0);
-    ck_assert(strstr(r.out, "\np_max\n") && strstr(r.out, "\nratio\n") &&
-              strstr(r.out, "\xE2\x94\x82") && !strstr(r.out, "\nloss\n"));
-    program_free(&r);
-    r = call(dir, WITH("show", "a-run", "nowhere"), 0);
-    ck_assert(strstr(r.out, "left out: cannot open nowhere"));
-    program_free(&r);
-    r = call(dir, WITH("show", "a-run", "--metric", "lose"), 2);
-    ck_assert(strstr(r.err, "--metric: no run here has 'lose'"));
-    ck_assert_str_eq(r.out, "");
-    program_free(&r);
-    program_directory_remove(dir);
-}
-END_TEST
-
-/* Runs that differ at the start of their long names can be told apart, in lines as wide as asked.
- */
-START_TEST(long_names_are_told_apart)
-{
-    static const char *const names[] = {"scale-none_lr-0.001_warmup-10_seed-1",
-                                        "scale-sqrt_lr-0.001_warmup-10_seed-1"};
-    char *dir = program_directory(), line[64];
-    for (int i = 0; i < 2; i++)
-        three_steps(dir, below("abl", names[i]).text, WITH("--seed", i ? "1" : "2"));
-    setenv("LC_ALL", "C", 1);
-    setenv("COLUMNS", "80", 1);
-    program_run r = call(dir, WITH("show", "abl"), 0);
-    ck_assert_msg(strstr(r.out, "\na ..warmup-10_seed-1 ") != NULL, "%s", r.out);
-    for (int i = 0; i < 2; i++) {
-        snprintf(line, sizeof line, "\n%c %s\n", 'a' + i, names[i]);
-        ck_assert_msg(strstr(r.out, line) != NULL, "%s", r.out);
-    }
-    no_line_is_wider(r.out, 80);
-    program_free(&r);
-    setenv("COLUMNS", "30", 1);
-    r = call(dir, WITH("show", "abl"), 0);
-    ck_assert_msg(strstr(r.out, "\nb .._lr-0.001_warmup-10_seed-1\n") != NULL, "%s", r.out);
-    program_free(&r);
-    setenv("COLUMNS", "120", 1);
-    r = call(dir, WITH("show", "abl"), 0);
-    ck_assert(strstr(r.out, names[0]) && !strstr(r.out, "seed-1\n") && !strstr(r.out, ".."));
-    program_free(&r);
-    program_directory_remove(dir);
-}
-END_TEST
-
-/* What nobody asked for by name may be missing; what was asked for may not. */
-START_TEST(show_draws_what_is_there)
-{
-    char *dir = program_directory();
-    train(dir, TINY, WITH("--steps", "3", "--probe-every", "0", "--out", "blind"), 0);
-    three_steps(dir, "lost", NULL);
-    three_steps(dir, "damaged", NULL);
-    ck_assert(unlink(below(dir, "lost/attention.csv").text) == 0);
-    program_write(dir, "damaged/attention.csv", "step,layer\n0\n");
-    static const struct {
-        const char *run, *says;
-    } cases[] = {
-        {"blind", "note: no run here has 'entropy_norm'"},
-        {"lost", "note: cannot open lost/attention.csv"},
-        {"damaged", "note: damaged/attention.csv:2: "},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        program_run r = call(dir, WITH("show", cases[i].run), 0);
-        ck_assert_msg(strstr(r.err, cases[i].says) != NULL, "%s", r.err);
-        ck_assert(strstr(r.out, "\nloss\n") && strstr(r.out, "\naccuracy\n"));
-        ck_assert(!strstr(r.out, "\nentropy_norm\n"));
-        program_free(&r);
-        r = call(dir, WITH("show", cases[i].run, "--metric", "loss,entropy_norm"), 2);
-        ck_assert_msg(strstr(r.err, "--metric: no run here has 'entropy_norm'") != NULL, "%s",
-                      r.err);
-        ck_assert_str_eq(r.out, "");
-        program_free(&r);
-    }
-    program_directory_remove(dir);
-}
-END_TEST
-
-RDK_TEST_MAIN("report and show", {
+RDK_TEST_MAIN("report", {
     ADD(a_page_of_a_run);
+    ADD_LOOP(a_run_alone_has_the_verdict_of_the_terminal, 3);
+    ADD(the_path_has_every_step_of_both);
     ADD(a_drawn_line_is_the_column);
     ADD(links_lead_somewhere);
     ADD(the_place_of_a_page);
@@ -540,8 +362,4 @@ RDK_TEST_MAIN("report and show", {
     ADD(a_diverged_run_has_its_cross);
     ADD(commands_are_quoted);
     ADD(names_of_any_bytes);
-    ADD(a_large_ablation_is_a_small_page);
-    ADD(curves_in_a_terminal);
-    ADD(long_names_are_told_apart);
-    ADD(show_draws_what_is_there);
 })

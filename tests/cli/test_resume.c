@@ -203,8 +203,8 @@ END_TEST
 START_TEST(what_agrees_or_is_free_is_taken)
 {
     char *dir = program_directory();
-    train(dir, TINY, WITH("--steps", "8", "--warmup", "50", "--out", "whole"), 0);
-    train(dir, TINY, WITH("--steps", "8", "--warmup", "50", "--stop-at", "3", "--out", "run"), 0);
+    train(dir, TINY, WITH("--steps", "8", "--out", "whole"), 0);
+    train(dir, TINY, WITH("--steps", "8", "--stop-at", "3", "--out", "run"), 0);
     program_run r = train_and_read(dir, TINY,
                                    WITH("--steps", "8", "--warmup", "50", "--d-ff", "auto",
                                         "--resume", "run", "--stop-at", "6", "--quiet"),

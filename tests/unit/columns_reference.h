@@ -9,7 +9,8 @@
 
 #include "run/trainer.h"
 
-enum { MOST_T = 70, MOST_ROWS = 4 * MOST_T, MOST_COLUMNS = 64 };
+enum { MOST_T = 70, MOST_ROWS = 4 * MOST_T, MOST_COLUMNS = 64, MOST_LAYERS = 2, MOST_HEADS = 2 };
+static const double ABSENT = -1e300; /* an empty field */
 
 /* ---- the figures by name --------------------------------------------------------------------- */
 
@@ -49,8 +50,6 @@ static inline char *next_field(char **line)
 }
 
 /* ---- attention, written out ------------------------------------------------------------------ */
-
-enum { MOST_HEADS = 2 };
 
 /* The operands of one layer's attention, as they are multiplied, and dL/do; q, k before QK-norm;
  * what was learned of the scores of each head. */
@@ -320,6 +319,65 @@ static inline void expect_theory(wants *w, const rdk_trainer *r, size_t layer)
     }
     expect(w, "score_std_theory", len < 2 ? NAN : sqrt(sum / rows), 0);
     expect(w, "entropy_norm_theory", len < 2 || !formula ? NAN : norm / rows, 0.1);
+}
+
+/* ---- from one pass to the next ----------------------------------------------------------- */
+
+/* score_change: of the watched sequences, from both passes of the test's own. */
+typedef struct passes {
+    rdk_real *q[2][MOST_LAYERS], *k[2][MOST_LAYERS];
+    const rdk_real *w[2]; /* all weights of the model then */
+    double gain[2][MOST_LAYERS][MOST_HEADS];
+} passes;
+
+static inline double change_of(const rdk_trainer *r, const passes *w, size_t layer, size_t h)
+{
+    const rdk_batch *b = rdk_watch_batch(r->watch);
+    double sum = 0, pairs = 0;
+    for (size_t x = 0; x < b->n; x++)
+        for (size_t i = 0; i < (size_t)b->length[x]; i++)
+            for (size_t j = 0; j < visible(r, (size_t)b->length[x], i); j++) {
+                double s[2];
+                size_t n = visible(r, (size_t)b->length[x], i);
+                for (int pass = 0; pass < 2; pass++)
+                    s[pass] = factor_by_hand(r, layer, w->gain[pass][layer][h], n) *
+                              score(r, weight_in(r, w->w[pass], layer, h),
+                                    w->q[pass][layer] + place(r, x, i, h),
+                                    w->k[pass][layer] + place(r, x, j, h));
+                sum += pow(capped(r, s[1]) - capped(r, s[0]), 2);
+                pairs += 1;
+            }
+    return sqrt(sum / pairs);
+}
+
+static inline double norm(size_t n, const rdk_real *x)
+{
+    return sqrt(dot(n, x, x));
+}
+
+static inline void expect_tensor(wants *w, rdk_trainer *r, const rdk_param *p,
+                                 const rdk_real *before)
+{
+    size_t n = rdk_size(&p->tensor);
+    double change2 = 0, gradient = norm(n, p->tensor.grad), weight = norm(n, before);
+    for (size_t i = 0; i < n; i++) change2 += pow((double)p->tensor.data[i] - (double)before[i], 2);
+    bool scores = strstr(p->name, ".wq.weight") || strstr(p->name, ".wk.weight");
+    bool compared = scores || strstr(p->name, ".wo.weight");
+    char value[RDK_NAME_TEXT];
+    snprintf(value, sizeof value, "layers.%d.attention.wv.weight", p->layer);
+    const rdk_param *v = rdk_model_find(r->model, value);
+    expect(w, "step", 0, 0);
+    expect(w, "tensor", 0, INFINITY);
+    expect(w, "grad_norm", gradient, 0);
+    expect(w, "weight_norm", weight, 0);
+    /* a clip of W_Q and W_K is no part of the optimizer's update */
+    bool clipped = r->config.qk_clip > 0 && scores;
+    bool has_ratio = weight > 0 && p->role != RDK_ROLE_POWER;
+    expect(w, "update_ratio", has_ratio ? sqrt(change2) / weight : ABSENT, clipped ? INFINITY : 0);
+    expect(w, "grad_norm_over_scale",
+           scores ? gradient / rdk_model_layer_scale(r->model, (size_t)p->layer) : ABSENT, 0);
+    expect(w, "grad_ratio_to_value",
+           compared ? gradient / norm(rdk_size(&v->tensor), v->tensor.grad) : ABSENT, 0);
 }
 
 #endif

@@ -20,13 +20,13 @@ static void put(const char *run, const char *name, const char *text)
     ck_assert_msg(rdk_file_replace(path, text, strlen(text), &s), "%s", s.message);
 }
 
-static void begin(const rdk_wish *wishes, size_t n)
+static void begin(const rdk_setting *settings, size_t n)
 {
     rdk_status s = {0};
     strcpy(directory, "/tmp/rdk-test-results-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(directory));
-    ck_assert_msg(rdk_ablation_plan(&a, directory, wishes, n, &s), "%s", s.message);
-    ck_assert_msg(rdk_ablation_store(&a, wishes, n, &s), "%s", s.message);
+    ck_assert_msg(rdk_ablation_plan(&a, directory, settings, n, &s), "%s", s.message);
+    ck_assert_msg(rdk_ablation_store(&a, settings, n, &s), "%s", s.message);
 }
 
 static void end(void)

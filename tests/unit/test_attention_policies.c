@@ -296,6 +296,36 @@ START_TEST(rows_against_the_plain_computation)
 }
 END_TEST
 
+/* p of one row as the maps of a run have it, beside that of the pass. */
+START_TEST(weights_of_one_row)
+{
+    TABLE(k);
+    double p[9];
+    for (size_t at = 0; at < POLICIES; at++) {
+        attention_case c = weights_of(k, shape_of(&policies[at], 9, true), 0);
+        rdk_head_view v = {.q = c.q,
+                           .k = c.k,
+                           .batch = 2,
+                           .len = 9,
+                           .heads = HEADS,
+                           .d_k = c.s.d_k,
+                           .head = 2,
+                           .scale = c.s.scale,
+                           .causal = true,
+                           .gain = c.s.gain,
+                           .sink = c.s.sink,
+                           .length_base = c.s.length_base,
+                           .softcap = c.s.softcap};
+        for (size_t i = 0; i < 9; i++) {
+            ck_assert_uint_eq(rdk_head_weights(&v, 1, i, p), i + 1);
+            for (size_t j = 0; j <= i; j++)
+                near("p", &policies[at], i, fabs(p[j] - (double)c.o[at_v(&c, 1, 2, i) + j]), 2e-6);
+        }
+        case_free(&c);
+    }
+}
+END_TEST
+
 /* ---- what must change no bit ----------------------------------------------------------------- */
 
 START_TEST(threads_measuring_and_padding_change_no_bit)
@@ -336,5 +366,6 @@ RDK_TEST_MAIN("attention policies", {
     ADD_LOOP(a_sink_of_zero_is_a_zero_key, ISAS);
     ADD_LOOP(sinks_far_away, ISAS);
     ADD_LOOP(rows_against_the_plain_computation, ISAS);
+    ADD_LOOP(weights_of_one_row, ISAS);
     ADD_LOOP(threads_measuring_and_padding_change_no_bit, ISAS);
 })

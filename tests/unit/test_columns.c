@@ -6,8 +6,6 @@
 
 #include <unistd.h>
 
-enum { MOST_LAYERS = 2 };
-
 static const double RELATIVE = 1e-5;
 
 static rdk_status status;
@@ -37,6 +35,8 @@ static const struct setting {
     {"sink one, padded", true, {{"sink", "one"}}},
     {"sink learned", false, {{"scale", "none"}, {"sink", "learned"}}},
     {"by layer", false, {{"scale-layers", "1:none"}}},
+    {"qk-clip", false, {{"scale", "none"}, {"qk-clip", "9"}}},
+    {"sigma-reparam", false, {{"sigma-reparam", "on"}}},
     {"everything, padded",
      true,
      {{"scale-layers", "1:dk"},
@@ -132,7 +132,6 @@ static void check_row(const struct setting *s, const char *file, const char *hea
     free(names);
     free(fields);
 }
-static const double ABSENT = -1e300;
 
 static char *read_file(const rdk_trainer *r, const char *name)
 {
@@ -149,33 +148,6 @@ static const char *line_after(const char *line)
 }
 
 /* ---- what a row must hold -------------------------------------------------------------------- */
-
-/* score_change: of the watched sequences, from both passes of the test's own. */
-typedef struct passes {
-    rdk_real *q[2][MOST_LAYERS], *k[2][MOST_LAYERS];
-    const rdk_real *w[2]; /* all weights of the model then */
-    double gain[2][MOST_LAYERS][MOST_HEADS];
-} passes;
-
-static double change_of(const rdk_trainer *r, const passes *w, size_t layer, size_t h)
-{
-    const rdk_batch *b = rdk_watch_batch(r->watch);
-    double sum = 0, pairs = 0;
-    for (size_t x = 0; x < b->n; x++)
-        for (size_t i = 0; i < (size_t)b->length[x]; i++)
-            for (size_t j = 0; j < visible(r, (size_t)b->length[x], i); j++) {
-                double s[2];
-                size_t n = visible(r, (size_t)b->length[x], i);
-                for (int pass = 0; pass < 2; pass++)
-                    s[pass] = factor_by_hand(r, layer, w->gain[pass][layer][h], n) *
-                              score(r, weight_in(r, w->w[pass], layer, h),
-                                    w->q[pass][layer] + place(r, x, i, h),
-                                    w->k[pass][layer] + place(r, x, j, h));
-                sum += pow(capped(r, s[1]) - capped(r, s[0]), 2);
-                pairs += 1;
-            }
-    return sqrt(sum / pairs);
-}
 
 static void own_pass(rdk_trainer *r, passes *w, int pass)
 {
@@ -293,32 +265,6 @@ static void take_cases(rdk_trainer *r, layer_case *c)
 
 /* ---- gradients.csv --------------------------------------------------------------------------- */
 
-static double norm(size_t n, const rdk_real *x)
-{
-    return sqrt(dot(n, x, x));
-}
-
-static void expect_tensor(wants *w, rdk_trainer *r, const rdk_param *p, const rdk_real *before)
-{
-    size_t n = rdk_size(&p->tensor);
-    double change2 = 0, gradient = norm(n, p->tensor.grad), weight = norm(n, before);
-    for (size_t i = 0; i < n; i++) change2 += pow((double)p->tensor.data[i] - (double)before[i], 2);
-    bool scores = strstr(p->name, ".wq.weight") || strstr(p->name, ".wk.weight");
-    bool compared = scores || strstr(p->name, ".wo.weight");
-    char value[RDK_NAME_TEXT];
-    snprintf(value, sizeof value, "layers.%d.attention.wv.weight", p->layer);
-    const rdk_param *v = rdk_model_find(r->model, value);
-    expect(w, "step", 0, 0);
-    expect(w, "tensor", 0, INFINITY);
-    expect(w, "grad_norm", gradient, 0);
-    expect(w, "weight_norm", weight, 0);
-    expect(w, "update_ratio", weight > 0 ? sqrt(change2) / weight : ABSENT, 0);
-    expect(w, "grad_norm_over_scale",
-           scores ? gradient / rdk_model_layer_scale(r->model, (size_t)p->layer) : ABSENT, 0);
-    expect(w, "grad_ratio_to_value",
-           compared ? gradient / norm(rdk_size(&v->tensor), v->tensor.grad) : ABSENT, 0);
-}
-
 static void check_gradients(const struct setting *s, rdk_trainer *r, const rdk_real *before)
 {
     char *text = read_file(r, "gradients.csv");
@@ -338,7 +284,8 @@ static void check_gradients(const struct setting *s, rdk_trainer *r, const rdk_r
 
 /* ---- metrics.csv ----------------------------------------------------------------------------- */
 
-static void expect_metrics(wants *w, rdk_trainer *r, const rdk_real *logits, double abs_max)
+static void expect_metrics(wants *w, rdk_trainer *r, const rdk_real *logits, double abs_max,
+                           double clipped)
 {
     const rdk_batch *b = &r->batch;
     size_t v = rdk_task_vocab(r->task);
@@ -375,12 +322,20 @@ static void expect_metrics(wants *w, rdk_trainer *r, const rdk_real *logits, dou
     expect(w, "tokens", counted, 0);
     expect(w, "sequence_accuracy", whole / sequences, 0);
     expect(w, "tokens_seen", 0, 0);
+    expect(w, "heads_clipped", clipped, 0);
 }
 
 /* ---- the test -------------------------------------------------------------------------------- */
 
+static double value_of(const wants *w, const char *column)
+{
+    size_t i = 0;
+    while (strcmp(w->column[i].name, column) != 0) i++;
+    return w->column[i].value;
+}
+
 static void check_attention(const struct setting *s, rdk_trainer *r, const layer_case *c,
-                            const passes *w, double *abs_max)
+                            const passes *w, double *abs_max, double *clipped)
 {
     char *text = read_file(r, "attention.csv"), header[2048], row[2048];
     const char *line = line_after(text);
@@ -389,9 +344,8 @@ static void check_attention(const struct setting *s, rdk_trainer *r, const layer
         for (size_t h = 0; h < r->config.model.heads; h++, line = line_after(line)) {
             wants all = {0};
             expect_head(&all, &c[l], l, h, change_of(r, w, l, h));
-            for (size_t i = 0; i < all.n; i++)
-                if (!strcmp(all.column[i].name, "score_absmax"))
-                    *abs_max = fmax(*abs_max, all.column[i].value);
+            *abs_max = fmax(*abs_max, value_of(&all, "score_absmax"));
+            *clipped += value_of(&all, "score_max") > r->config.qk_clip;
             snprintf(row, sizeof row, "%.*s", (int)(line_after(line) - line), line);
             check_row(s, "attention.csv", header, row, &all);
         }
@@ -423,11 +377,11 @@ START_TEST(every_column)
     ck_assert(rdk_watch_after(r));
     ck_assert(rdk_logs_attention_rows(r, 0, true) && rdk_logs_gradient_rows(r, 0, true));
 
-    double abs_max = 0;
+    double abs_max = 0, clipped = 0;
     wants all = {0};
-    check_attention(s, r, c, &w, &abs_max);
+    check_attention(s, r, c, &w, &abs_max, &clipped);
     check_gradients(s, r, before);
-    expect_metrics(&all, r, logits, abs_max);
+    expect_metrics(&all, r, logits, abs_max, clipped);
     for (size_t i = 0; i < all.n; i++) /* the row was written before the update */
         if (!strcmp(all.column[i].name, "tokens_seen")) all.column[i].value = 0;
     char *text = read_file(r, "metrics.csv"), header[1024];

@@ -82,15 +82,15 @@ static void tear_down(void)
 }
 
 /* "--opt=list" each, NULL-terminated. */
-static size_t wishes_of(const char *const *words, rdk_wish *wishes)
+static size_t wishes_of(const char *const *words, rdk_setting *settings)
 {
     size_t n = 0;
     char name[32];
     for (; *words; words++, n++) {
         const char *equals = strchr(*words, '=');
         snprintf(name, sizeof name, "%.*s", (int)(equals - *words), *words);
-        wishes[n] = (rdk_wish){rdk_option_find(name), equals + 1, true};
-        ck_assert_msg(wishes[n].option != NULL, "no option %s", name);
+        settings[n] = (rdk_setting){rdk_option_find(name), equals + 1, true};
+        ck_assert_msg(settings[n].option != NULL, "no option %s", name);
     }
     return n;
 }
@@ -100,13 +100,13 @@ static size_t wishes_of(const char *const *words, rdk_wish *wishes)
 
 static rdk_ablation stored(const char *const *words)
 {
-    rdk_wish wishes[16];
+    rdk_setting settings[16];
     rdk_status s = {0};
     rdk_ablation a;
-    size_t n = wishes_of(words, wishes);
-    ck_assert_msg(rdk_ablation_plan(&a, directory, wishes, n, &s), "%s", s.message);
+    size_t n = wishes_of(words, settings);
+    ck_assert_msg(rdk_ablation_plan(&a, directory, settings, n, &s), "%s", s.message);
     ck_assert_msg(rdk_ablation_resolve(&a, &s), "%s", s.message);
-    ck_assert_msg(rdk_ablation_store(&a, wishes, n, &s), "%s", s.message);
+    ck_assert_msg(rdk_ablation_store(&a, settings, n, &s), "%s", s.message);
     return a;
 }
 
@@ -122,11 +122,11 @@ static void check_names(const rdk_ablation *a, const char *const *names)
 
 static void refused(const char *const *words, const char *message)
 {
-    rdk_wish wishes[16];
+    rdk_setting settings[16];
     rdk_status s = {0};
     rdk_ablation a;
-    size_t n = wishes_of(words, wishes);
-    ck_assert(!rdk_ablation_plan(&a, directory, wishes, n, &s) || !rdk_ablation_resolve(&a, &s));
+    size_t n = wishes_of(words, settings);
+    ck_assert(!rdk_ablation_plan(&a, directory, settings, n, &s) || !rdk_ablation_resolve(&a, &s));
     ck_assert_msg(strstr(s.message, message) != NULL, "%s", s.message);
     rdk_ablation_free(&a);
 }
@@ -261,10 +261,10 @@ START_TEST(names_suit_every_file_system)
 {
     rdk_status s = {0};
     char one[RDK_POINT_NAME], other[RDK_POINT_NAME];
-    rdk_wish wishes[] = {{rdk_option_find("data"), "x y/a b.txt,z/a b.txt,c.txt", true},
-                         {rdk_option_find("lr"), "1e30,1e-5", true}};
+    rdk_setting settings[] = {{rdk_option_find("data"), "x y/a b.txt,z/a b.txt,c.txt", true},
+                              {rdk_option_find("lr"), "1e30,1e-5", true}};
     rdk_ablation a;
-    ck_assert_msg(rdk_ablation_plan(&a, directory, wishes, 2, &s), "%s", s.message);
+    ck_assert_msg(rdk_ablation_plan(&a, directory, settings, 2, &s), "%s", s.message);
     ck_assert_uint_eq(a.n_points, 6);
     ck_assert_str_eq(rdk_point_name(&a, 1, one), "data-c.txt_lr-1e30");
     rdk_point_name(&a, 2, one);

@@ -134,6 +134,11 @@ CALL(bad_length_below,
      attend(t, a, b, (rdk_attention_args){.n_heads = 1, .lengths = (int32_t[]){-1}}))
 CALL(bad_scale, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .scale = NAN}))
 CALL(bad_p, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .dropout = 1.5}))
+CALL(bad_score_gain, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .gain = flat(t, b)}))
+CALL(bad_sink, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .sink = flat(t, b)}))
+CALL(bad_softcap, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .softcap = -2}))
+CALL(bad_base, attend(t, a, b, (rdk_attention_args){.n_heads = 1, .length_base = 1}))
+CALL(bad_spectral, rdk_spectral_scale(t, a, flat(t, a), flat(t, a), flat(t, b)))
 CALL(bad_target, rdk_cross_entropy(t, a, (int32_t[]){0, 3}, 1, NULL, NULL))
 CALL(bad_target_below, rdk_cross_entropy(t, a, (int32_t[]){-2, 0}, 1, NULL, NULL))
 CALL(bad_denominator, rdk_cross_entropy(t, a, (int32_t[]){0, 0}, 0, NULL, NULL))
@@ -149,6 +154,11 @@ static const refusal refusals[] = {
     {{"matmul of [2, 1, 3] and [4, 1, 5]", "leading dimensions"}, RDK_ESHAPE, bad_batch},
     {{"linear of [2, 3] and [4, 5]", "[out, 3]"}, RDK_ESHAPE, bad_linear},
     {{"linear of [2, 3], [2, 3] and [20]", "must be [2]"}, RDK_ESHAPE, bad_bias},
+    {{"spectral_scale of [2, 3]", "[out, in], [1], [out] and [in]"}, RDK_ESHAPE, bad_spectral},
+    {{"attention with a gain of [20]", "must be [H], here [1]"}, RDK_ESHAPE, bad_score_gain},
+    {{"attention with a sink of [20]", "must be [H], here [1]"}, RDK_ESHAPE, bad_sink},
+    {{"attention with softcap -2", "positive, or 0"}, RDK_EVALUE, bad_softcap},
+    {{"attention with length_base 1", "above 1, or 0"}, RDK_EVALUE, bad_base},
     {{"add of [2, 3] and [4, 5]", "equal or 1"}, RDK_ESHAPE, bad_add},
     {{"sub of [2, 3] and [4, 5]", "equal or 1"}, RDK_ESHAPE, bad_sub},
     {{"mul of [4, 5] and [2, 3]", "equal or 1"}, RDK_ESHAPE, bad_mul},

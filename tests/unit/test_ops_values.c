@@ -65,6 +65,10 @@ START_TEST(products_by_hand)
     rdk_tensor *empty = rdk_tape_leaf(t, 2, DIMS(2, 0), NULL, true);
     ASSERT_VALUES(rdk_matmul(t, empty, false, empty, true), 0, 0, 0, 0);
     ASSERT_VALUES(rdk_linear(t, a, a, LEAF(DIMS(2), 1, 100, 200)), 114, 232, 132, 277);
+    /* u^T W v = -3/2 + 7/2 = 2, so times 6 / 2 */
+    rdk_tensor *w = LEAF(DIMS(2, 2), 2, 3, 5, 7, 4), *gain = LEAF(DIMS(1), 1, 6);
+    rdk_tensor *u = LEAF(DIMS(2), 1, 1, -1), *v = LEAF(DIMS(2), 1, -0.5, 0);
+    ASSERT_VALUES(rdk_spectral_scale(t, w, gain, u, v), 9, 15, 21, 12);
 }
 END_TEST
 

@@ -46,8 +46,8 @@ static rdk_results read_results(void)
 START_TEST(every_column)
 {
     rdk_status s = {0};
-    rdk_wish wishes[] = {{option("seed"), "1..3", true}, {option("scale"), "none", true}};
-    begin(wishes, 2);
+    rdk_setting settings[] = {{option("seed"), "1..3", true}, {option("scale"), "none", true}};
+    begin(settings, 2);
     run(0, "done", 2.5, 0.5, 1);
     run(2, "diverged", 2.5, 0.5, 1);
     rdk_results r = read_results();
@@ -72,8 +72,8 @@ END_TEST
 START_TEST(a_run_without_probes_has_empty_columns)
 {
     rdk_status s = {0};
-    rdk_wish wishes[] = {{option("seed"), "1..2", true}};
-    begin(wishes, 1);
+    rdk_setting settings[] = {{option("seed"), "1..2", true}};
+    begin(settings, 1);
     run(1, "done", 2.5, 1, 0.5);
     char path[RDK_PATH_TEXT];
     put(rdk_point_path(&a, 1, path), "attention.csv", "step,layer,head,entropy_norm,sat99\n");
@@ -92,8 +92,8 @@ END_TEST
 START_TEST(one_damaged_run_is_named_and_the_others_are_read)
 {
     char path[RDK_PATH_TEXT];
-    rdk_wish wishes[] = {{option("seed"), "1..3", true}};
-    begin(wishes, 1);
+    rdk_setting settings[] = {{option("seed"), "1..3", true}};
+    begin(settings, 1);
     for (size_t i = 0; i < 3; i++) run(i, "done", 2.5, 1, 0.5);
     put(rdk_point_path(&a, 1, path), "metrics.csv", "step,split\n1\n");
     rdk_results r = read_results();
@@ -108,8 +108,8 @@ END_TEST
 START_TEST(a_run_that_lost_its_end_is_damaged)
 {
     char path[RDK_PATH_TEXT];
-    rdk_wish wishes[] = {{option("seed"), "1..3", true}};
-    begin(wishes, 1);
+    rdk_setting settings[] = {{option("seed"), "1..3", true}};
+    begin(settings, 1);
     for (size_t i = 0; i < 3; i++) run(i, "done", 2.5, 1, 0.5);
     put(rdk_point_path(&a, 0, path), "run.json", "{\"status\": \"done\", \"step\": 200}\n");
     put(rdk_point_path(&a, 1, path), "run.json", "{\"status\": \"done\", \"step\": 300}\n");
@@ -126,8 +126,8 @@ END_TEST
 /* What is there must be of this grid: else it is refused by the option's name. */
 START_TEST(a_run_of_another_configuration_is_refused)
 {
-    rdk_wish wishes[] = {{option("seed"), "1..2", true}};
-    begin(wishes, 1);
+    rdk_setting settings[] = {{option("seed"), "1..2", true}};
+    begin(settings, 1);
     a.resolved[0].optim.lr = 0.5;
     run(0, "done", 2.5, 1, 0.5);
     a.resolved[0].optim.lr = 0.001;
@@ -140,14 +140,45 @@ START_TEST(a_run_of_another_configuration_is_refused)
 }
 END_TEST
 
+/* ---- intervals as text ----------------------------------------------------------------------- */
+
+/* No digit that the width makes meaningless: the half to two, the mean to as many places. */
+START_TEST(digits_fit_the_width)
+{
+    static const struct {
+        double mean, half, factor;
+        size_t n;
+        const char *text_mean, *text_half;
+    } cases[] = {
+        {8.8542, 5.6123, 1, 3, "8.9", "5.6"},
+        {0.088542, 0.056123, 100, 3, "8.9", "5.6"},
+        {3.3754, 0.1512, 1, 3, "3.38", "0.15"},
+        {0.03734, 0.000261, 1, 3, "0.03734", "0.00026"},
+        {120.4, 33.3, 1, 2, "120", "33"},
+        {1234.5, 678.9, 1, 2, "1234", "679"},
+        {0.5, 0, 1, 4, "0.5", "0"},
+        {0.123456, NAN, 1, 1, "0.1235", ""},
+        {1.2345e-7, 3.2e-9, 1, 3, "1.23e-7", "3.2e-9"},
+        {-0.25, 0.031, 1, 3, "-0.250", "0.031"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char mean[RDK_INTERVAL_TEXT], half[RDK_INTERVAL_TEXT];
+        rdk_interval v = {cases[i].mean, cases[i].half, cases[i].n};
+        rdk_interval_texts(v, cases[i].factor, mean, half);
+        ck_assert_str_eq(mean, cases[i].text_mean);
+        ck_assert_str_eq(half, cases[i].text_half);
+    }
+}
+END_TEST
+
 /* ---- over seeds ------------------------------------------------------------------------------ */
 
 /* losses 1, 2, 6: mean 3, deviation sqrt(7), half width 4.3027 sqrt(7 / 3) = 6.572. */
 START_TEST(means_and_intervals_leave_diverged_runs_out)
 {
     rdk_text t = {0};
-    rdk_wish wishes[] = {{option("seed"), "1..4", true}, {option("d-k"), "4,8", true}};
-    begin(wishes, 2);
+    rdk_setting settings[] = {{option("seed"), "1..4", true}, {option("d-k"), "4,8", true}};
+    begin(settings, 2);
     const double loss[] = {1, 2, 6};
     for (size_t i = 0; i < 3; i++) run(i, "done", 2.5, loss[i], 0.5);
     run(3, "diverged", 2.5, 1e9, 0.5);
@@ -158,7 +189,7 @@ START_TEST(means_and_intervals_leave_diverged_runs_out)
                              "n at end | diverged |\n"
                              "|-----|------------|------------|-----------|-----------------|------"
                              "---------|----------|\n"
-                             "| 4   | 3 +- 6.6   | 50 +- 0    | 100 (4/4) | 0.6 +- 0        | "
+                             "| 4   | 3.0 +- 6.6 | 50 +- 0    | 100 (4/4) | 0.6 +- 0        | "
                              "0.375 +- 0    | 1/4      |\n"
                              "| 8   | 0.0625     | 50         | 100 (1/1) | 0.6             | "
                              "0.375         | 0/1      |\n"
@@ -174,10 +205,10 @@ END_TEST
 /* Two seeds, three rates; chance is ln 32 = 3.4657, the start 5. */
 static void begin_rates(void)
 {
-    rdk_wish wishes[] = {{option("lr"), "1,2,3", true},
-                         {option("seed"), "1..2", true},
-                         {option("beta2"), "0.9,0.99", true}};
-    begin(wishes, 3);
+    rdk_setting settings[] = {{option("lr"), "1,2,3", true},
+                              {option("seed"), "1..2", true},
+                              {option("beta2"), "0.9,0.99", true}};
+    begin(settings, 3);
     /* order: lr, beta2, seed */
     const double loss[3][2][2] = {{{1, 2}, {1, 1}}, {{0.5, 1.5}, {1, 1}}, {{4, 9}, {2, 2}}};
     for (size_t i = 0; i < 12; i++) {
@@ -223,9 +254,9 @@ END_TEST
 START_TEST(best_rate_where_some_run_diverged_at_every_rate)
 {
     static const int bad[3] = {2, 1, 3};
-    rdk_wish wishes[] = {{option("lr"), "1,2,3", true}, {option("seed"), "1..3", true}};
+    rdk_setting settings[] = {{option("lr"), "1,2,3", true}, {option("seed"), "1..3", true}};
     rdk_text t = {0};
-    begin(wishes, 2);
+    begin(settings, 2);
     for (size_t i = 0; i < 9; i++)
         run(i, (int)(i % 3) < bad[i / 3] ? "diverged" : "done", 5, i < 3 ? 0.25 : 2, 0.5);
     rdk_results r = read_results();
@@ -264,11 +295,11 @@ END_TEST
 
 /* ---- what cannot be concluded ---------------------------------------------------------------- */
 
-static void check_limits(const rdk_wish *wishes, size_t n, const char *const *said,
+static void check_limits(const rdk_setting *settings, size_t n, const char *const *said,
                          const char *const *unsaid)
 {
     rdk_text t = {0};
-    begin(wishes, n);
+    begin(settings, n);
     for (size_t i = 0; i < a.n_points; i++) run(i, "done", 5, 1 + (double)i, 0.5);
     rdk_results r = read_results();
     rdk_results_limits(&a, &r, &t);
@@ -284,23 +315,23 @@ static void check_limits(const rdk_wish *wishes, size_t n, const char *const *sa
 
 START_TEST(limits)
 {
-    rdk_wish one_of_all[] = {{option("scale"), "none,sqrt", true}};
+    rdk_setting one_of_all[] = {{option("scale"), "none,sqrt", true}};
     check_limits(
         one_of_all, 1,
         SAYS("Only one learning rate was run (0.001)", "One seed was run", "One d_k was run"),
         SAYS("not finished", "may lie beyond"));
-    rdk_wish three_seeds[] = {{option("scale"), "none,qknorm", true},
-                              {option("seed"), "1..3", true},
-                              {option("lr"), "1e-3,1e-2", true}};
+    rdk_setting three_seeds[] = {{option("scale"), "none,qknorm", true},
+                                 {option("seed"), "1..3", true},
+                                 {option("lr"), "1e-3,1e-2", true}};
     check_limits(
         three_seeds, 3,
         SAYS("3 seeds were run, fewer than 5: intervals are wide (4.3 standard errors "
              "where 5 seeds have 2.8)",
              "In 2 of 2 rows of the second table the best lr is the smallest or the largest"),
         SAYS("Only one learning rate", "One d_k", "One seed"));
-    rdk_wish enough[] = {{option("d-k"), "4,8", true},
-                         {option("scale"), "none,sqrt", true},
-                         {option("seed"), "1..5", true}};
+    rdk_setting enough[] = {{option("d-k"), "4,8", true},
+                            {option("scale"), "none,sqrt", true},
+                            {option("seed"), "1..5", true}};
     check_limits(enough, 3, SAYS("Only one learning rate"), SAYS("seeds were run", "One d_k"));
 }
 END_TEST
@@ -311,6 +342,7 @@ RDK_TEST_MAIN("results", {
     ADD(one_damaged_run_is_named_and_the_others_are_read);
     ADD(a_run_that_lost_its_end_is_damaged);
     ADD(a_run_of_another_configuration_is_refused);
+    ADD(digits_fit_the_width);
     ADD(means_and_intervals_leave_diverged_runs_out);
     ADD(best_rate_and_sensitivity);
     ADD(best_rate_where_some_run_diverged_at_every_rate);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A flat JSON object read back, such as run.json; see report.h.
- * Read next: saved.c. */
+ * A flat JSON object read back, such as run.json; see run.h.
+ * Read next: run_json.c, which writes one. */
 #include <math.h>
 #include <string.h>
 
-#include <rootdk/report.h>
+#include <rootdk/run.h>
 
-#include "run/json.h"
+#include "json.h"
 
 enum { MOST_FIELDS = 4096 };
 
@@ -17,21 +17,12 @@ static size_t line_of(const char *start, const char *at)
     return line;
 }
 
-/* A string, a number, true, false or null, appended to out; null as nothing. */
+/* As rdk_json_scalar, but null as nothing. */
 static bool take_value(rdk_json *j, rdk_text *out)
 {
-    if (rdk_json_next_is(j, '"')) return rdk_json_string(j, out);
-    const char *first = j->at;
-    size_t n = strcspn(first, ",} \t\r\n");
-    double x;
-    rdk_text_bytes(out, first, n);
-    if (!out->data) return rdk_json_fail(j, "out of memory");
-    bool null = !strcmp(out->data, "null");
-    bool word = null || !strcmp(out->data, "true") || !strcmp(out->data, "false");
-    if (!word && !rdk_parse_double(out->data, &x))
-        return rdk_json_fail(j, "a string, a number, true, false or null was expected");
-    if (null) *out->data = '\0';
-    j->at += n;
+    bool string = rdk_json_next_is(j, '"');
+    if (!rdk_json_scalar(j, out)) return false;
+    if (!string && out->data && !strcmp(out->data, "null")) *out->data = '\0';
     return true;
 }
 

@@ -1,0 +1,120 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: MIT
+# Shared by the experiments: sourced with the project's root as the working directory. Each trains a
+# grid below runs/science/ (what is done there is never run again), prints its table, writes its
+# report, and ends with the claims that it checks.
+#     JOBS=N       runs at once; 0, the default: as many as there are cores
+#     FIGURES=DIR  copy the experiment's figures to DIR as well
+. tests/reference/lib.sh # expect
+
+status=0 # of the script: 1 once a claim does not hold
+mkdir -p runs/science
+finish() {
+    exit $status
+}
+
+# Trains what of the grid is not done yet, and sets $grid to its directory.
+train_grid() { # NAME OPTION...
+    grid=runs/science/$1
+    shift
+    if [ "${JOBS:-0}" -gt 0 ]; then set -- "$@" --jobs "$JOBS"; fi
+    [ -t 2 ] || set -- "$@" --quiet
+    ./train ablate "$@" --out "$grid" >/dev/null
+}
+
+# The text that experiments with text read, $text: FILE, else the project's own sources, which are
+# another text after every change of them; so a grid of a text has its checksum in its name.
+choose_text() { # [FILE]
+    text=${1:-build/source.txt}
+    [ $# -gt 0 ] || data/make-source-text.sh "$text" 2>/dev/null
+}
+of_text() { # NAME
+    echo "$1-$(cksum <"$text" | cut -d ' ' -f 1)"
+}
+
+# The tables of $grid: means and 95 % intervals over seeds.
+print_grid() {
+    cat "$grid/results.md"
+}
+
+# Writes the report of $grid; with FIGURES, figure X of it as FIGURES/NAME.svg for each X=NAME.
+report_grid() { # [X=NAME]...
+    ./train report "$grid" --figures "$grid/figures"
+    if [ -z "${FIGURES:-}" ]; then return 0; fi
+    mkdir -p "$FIGURES"
+    for pair; do cp "$grid/figures/${pair%%=*}.svg" "$FIGURES/${pair#*=}.svg"; done
+}
+
+# A claim: fails the script, at its end, where it does not hold.
+claim() { # WORDS EXPRESSION
+    expect "$1" "$2" || status=1
+}
+
+# The same: a figure is no further than that from what is expected.
+near() { # WORDS FIGURE EXPECTED DISTANCE
+    awk -v words="$1" -v x="$2" -v y="$3" -v d="$4" 'BEGIN {
+        ok = x - y <= d && y - x <= d
+        printf "%-7s %s (%.4g, expected %.4g +- %.2g)\n", ok ? "ok" : "FAILED", words, x, y, d
+        exit !ok }' || status=1
+}
+
+# ---- results of $grid ----------------------------------------------------------------------------
+# OPTION=VALUE...: only of the runs that have these; a value as results.csv spells it.
+
+# The values of a column of results.csv, one a line; empty ones (a run that diverged) left out.
+values() { # COLUMN [OPTION=VALUE]...
+    awk -F, -v wanted="$*" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; n = split(wanted, want, " ")
+                  if (!(want[1] in at)) { print "no column " want[1] > "/dev/stderr"; exit 1 }; next }
+        { for (i = 2; i <= n; i++) { split(want[i], is, "="); if ($at[is[1]] != is[2]) next }
+          if ($at[want[1]] != "") print $at[want[1]] }' "$grid/results.csv"
+}
+
+# Of the table of learning rates in results.md, where the scaling alone is varied beside rate and
+# seed: the mean over seeds of the loss at the best rate, and of the sensitivity with each l0.
+rated() { # loss|chance|start SCALE
+    awk -F'|' -v what="$1" -v scale="$2" '
+        BEGIN { c["loss"] = 4; c["chance"] = 5; c["start"] = 6 }
+        /^Learning rates/ { on = 1 }
+        on { split($2, name, " "); split($c[what], value, " "); if (name[1] == scale) print value[1] }
+        ' "$grid/results.md"
+}
+
+# A column of a file of each such run at one step, one row a line: attention.csv by layer and head,
+# gradients.csv by tensor (of $tensor alone, where that is set).
+at_step() { # STEP FILE COLUMN [OPTION=VALUE]...
+    step=$1 file=$2 column=$3
+    shift 3
+    for point in $(values point "$@"); do
+        awk -F, -v step="$step" -v name="$column" -v tensor="${tensor:-}" '
+            NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next }
+            $1 == step && (tensor == "" || $2 ~ tensor) { print $c }' "$grid/$point/$file"
+    done
+}
+at_start() { # FILE COLUMN [OPTION=VALUE]...
+    at_step 0 "$@"
+}
+
+# ---- of numbers, one a line ----------------------------------------------------------------------
+
+mean() {
+    awk '{ s += $1; n++ } END { printf "%.6g\n", n ? s / n : "nan" }'
+}
+
+geometric_mean() {
+    awk '{ s += log($1); n++ } END { printf "%.6g\n", n ? exp(s / n) : "nan" }'
+}
+
+largest() {
+    awk 'NR == 1 || $1 > m { m = $1 } END { printf "%.6g\n", m }'
+}
+
+smallest() {
+    awk 'NR == 1 || $1 < m { m = $1 } END { printf "%.6g\n", m }'
+}
+
+# The slope of ln y against ln x by least squares; lines "x y".
+slope() {
+    awk '{ x = log($1); y = log($2); n++; a += x; b += y; c += x * x; d += x * y }
+         END { printf "%.4f\n", (n * d - a * b) / (n * c - a * a) }'
+}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Question: do attention scores grow with the learning rate until training suffers, and does QK-norm
+# stop it (Wortsman et al. 2023, Figs. 1 and 2: 10M parameters and more, 1e5 steps)? Two layers and a
+# thousandth of that here, so the direction is asked for, not the size. Expected: without QK-norm the
+# largest score grows with the rate and the loss is lost at smaller rates than with it.
+#     ablations/logit-growth.sh [FILE]      default: the project's own sources
+set -eu
+cd "$(dirname "$0")/.."
+. ablations/lib.sh
+choose_text "$@"
+
+train_grid "$(of_text logit-growth)" --task text --data "$text" --layers 2 --heads 2 --d-model 64 \
+    --d-k 32 --positions rope --seq-len 64 --batch 8 --steps 600 --schedule cosine \
+    --scale sqrt,qknorm --lr 3e-4,1e-3,3e-3,1e-2,3e-2,1e-1,3e-1 --seed 1..3 \
+    --eval-every 0 --eval-size 256 --probe-every 50 --log-every 10
+print_grid
+report_grid rates=logit-growth
+printf '%-7s %7s %10s %10s\n' scale lr loss 'max score'
+for scale in sqrt qknorm; do
+    for lr in 0.0003 0.001 0.003 0.01 0.03 0.1 0.3; do
+        printf '%-7s %7s %10.4f %10.4g\n' $scale $lr "$(values final_loss scale=$scale lr=$lr | mean)" \
+            "$(values score_absmax_max scale=$scale lr=$lr | mean)"
+    done
+done
+finish

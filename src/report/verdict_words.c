@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * What the sentences of the verdict share: their d_k, figures, names; see verdict.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include "verdict.h"
+
+size_t rdk_verdict_panel(const rdk_report *r)
+{
+    size_t best = 0, most = 0;
+    for (size_t p = 0; p < r->n_panels; p++) {
+        size_t n = 0;
+        for (size_t s = 0; s < r->n_series; s++) {
+            rdk_cell c = {s, p, RDK_BEST_RATE};
+            n += rdk_cell_runs(r, &c, NULL) > 0;
+        }
+        if (n >= most) best = p;
+        if (n > most) most = n;
+    }
+    return best;
+}
+
+rdk_cell rdk_verdict_cell(const rdk_report *r, size_t series)
+{
+    return (rdk_cell){series, rdk_verdict_panel(r), RDK_BEST_RATE};
+}
+
+rdk_interval rdk_verdict_figure(rdk_report *r, size_t series, rdk_figure_of *figure)
+{
+    rdk_cell c = rdk_verdict_cell(r, series);
+    return rdk_cell_interval(r, &c, figure);
+}
+
+void rdk_verdict_number(rdk_text *t, double x)
+{
+    char text[RDK_READABLE];
+    if (isfinite(x) && fabs(x) >= 1e-3 && fabs(x) < 1000)
+        snprintf(text, sizeof text, "%.3g", x);
+    else
+        rdk_readable(x, text);
+    rdk_text_add(t, "%s", text);
+}
+
+void rdk_verdict_name(rdk_text *t, const rdk_report *r, size_t series)
+{
+    rdk_text_add(t, "<b>");
+    rdk_html(t, r->series[series]);
+    rdk_text_add(t, "</b>");
+}
+
+bool rdk_intervals_part(rdk_interval a, rdk_interval b)
+{
+    return a.n > 1 && b.n > 1 && a.mean + a.half < b.mean - b.half;
+}

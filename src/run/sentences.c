@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ * What came of a run, in sentences chosen by its measured numbers against the thresholds named
+ * here. Nothing is concluded that was not measured. Read next: verdict.c, the terminal;
+ * src/report/verdict_alone.c, the page. */
+#include "sentences.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "thresholds.h"
+
+/* entropy / ln n above which attention is called practically uniform, below which sharp */
+static const double UNIFORM = 0.98, SHARP = 0.30;
+/* steps before which nothing is said of what did not happen; the held-out loss over its lowest that
+ * is called a rise */
+static const uint64_t LONG_ENOUGH = 100;
+static const double ROSE = 1.2;
+/* how far a measured start may be from its prediction and still be called "as predicted" */
+static const double AS_PREDICTED = 0.03;
+
+static bool stayed_near_chance(const rdk_verdict_figures *f)
+{
+    return rdk_is_near_chance(f->accuracy, f->chance_accuracy);
+}
+
+static void task_sentence(const rdk_verdict_figures *f, rdk_text *out)
+{
+    double accuracy = f->accuracy, floor = f->floor_loss;
+    if (!isfinite(f->loss)) return;
+    if (!(floor > 0) && accuracy >= RDK_SOLVED)
+        rdk_text_add(out, "solved: %.2f%% of held-out targets right", 100 * accuracy);
+    else if (!(floor > 0) && stayed_near_chance(f))
+        rdk_text_add(out, "not learned%s: %.2f%% of held-out targets right, a guess has %.1f%%",
+                     f->step < LONG_ENOUGH ? " so far" : "", 100 * accuracy,
+                     100 * f->chance_accuracy);
+    else
+        rdk_text_add(out, "%.2f%% of held-out targets right", 100 * accuracy);
+    if (!isnan(f->sequence_accuracy))
+        rdk_text_add(out, " (%.2f%% of sequences whole)", 100 * f->sequence_accuracy);
+    rdk_text_add(out, ", loss %.4f", f->loss);
+    if (floor > 0) rdk_text_add(out, " (no model can get below %.4f on average)", floor);
+    rdk_text_add(out, ", after %" PRIu64 " step%s.\n", f->step, f->step == 1 ? "" : "s");
+    if (f->best_step == f->step || !isfinite(f->best_loss)) return;
+    rdk_text_add(out, "The lowest held-out loss was %.4f at step %" PRIu64 "%s.\n", f->best_loss,
+                 f->best_step,
+                 f->loss > ROSE * f->best_loss && !(floor > 0) && accuracy < RDK_SOLVED
+                     ? "; it rose since (try a smaller --lr, or more --warmup)"
+                     : "");
+}
+
+static const char *character(double entropy_norm)
+{
+    return entropy_norm > UNIFORM ? "practically uniform" : entropy_norm < SHARP ? "sharp" : "soft";
+}
+
+static void start_sentence(const rdk_verdict_figures *f, rdk_text *out)
+{
+    double e = f->entropy_first, theory = f->entropy_theory;
+    if (!f->started || !isfinite(e)) return; /* end_sentence says why */
+    rdk_text_add(out, "Attention started %s: entropy/ln n %.3f (", character(e), e);
+    if (isfinite(theory))
+        rdk_text_add(out, "predicted %.3f%s", theory,
+                     fabs(e - theory) <= AS_PREDICTED
+                         ? ""
+                         : "; the prediction assumes independent inputs of unit size, and wide "
+                           "heads");
+    else
+        rdk_text_add(out, "there is no formula for a prediction");
+    rdk_text_add(out, "), %.1f%% of rows above p = 0.99.\n", 100 * f->sat99_first);
+}
+
+static void end_sentence(const rdk_verdict_figures *f, rdk_text *out)
+{
+    double e = f->entropy_last;
+    if (!f->ended) return;
+    if (!isfinite(e)) {
+        rdk_text_add(out, "No row of attention has two keys to choose from.\n");
+        return;
+    }
+    rdk_text_add(out, "It ended %s: entropy/ln n %.3f, score std %.3g, largest |score| %.3g.",
+                 character(e), e, f->score_std_last, f->score_absmax_last);
+    if (e < SHARP && f->accuracy >= RDK_SOLVED)
+        rdk_text_add(out, " Sharp and right: low entropy late is no failure.");
+    if (e < SHARP && f->started && f->entropy_first < SHARP && !(f->floor_loss > 0) &&
+        stayed_near_chance(f) && f->step >= LONG_ENOUGH)
+        rdk_text_add(out, " Sharp from the start and near chance at the end: the picture of "
+                          "saturation.");
+    rdk_text_add(out, "\n");
+}
+
+static void gradient_sentence(const rdk_verdict_figures *f, rdk_text *out)
+{
+    double first = f->ratio_first, last = f->ratio_last;
+    if (!f->started || !f->ended) return;
+    if (!isfinite(first) || !isfinite(last)) {
+        rdk_text_add(out, "|gW_Q|/|gW_V| is undefined: a W_V got no gradient.\n");
+        return;
+    }
+    rdk_text_add(out, "|gW_Q|/|gW_V| went from %.3g to %.3g", first, last);
+    if (isfinite(f->scale))
+        rdk_text_add(out, "; without the factor c that it carries, from %.3g to %.3g",
+                     first / f->scale, last / f->scale);
+    rdk_text_add(out, ".\n");
+    if (isfinite(f->top5_first))
+        rdk_text_add(out,
+                     "At the start the top 5%% of rows held %.0f%% of the squared gradient at the "
+                     "scores.\n",
+                     100 * f->top5_first);
+    else
+        rdk_text_add(out, "At the start no gradient reached the scores.\n");
+}
+
+void rdk_verdict_sentences(const rdk_verdict_figures *f, rdk_text *out)
+{
+    task_sentence(f, out);
+    start_sentence(f, out);
+    end_sentence(f, out);
+    gradient_sentence(f, out);
+}
