@@ -11,8 +11,8 @@
  *     layers.i.attention.wq.weight .bias   [heads d_k, d_model]       likewise wk, wv
  *     layers.i.attention.q_gain k_gain     [d_k]; l2: q_gain [heads] alone
  *     layers.i.attention.score.weight      [heads, d_k]               additive attention
- *     layers.i.attention.log_gain          [heads]                    temperature: exp of it
- *     layers.i.attention.length_gain       [heads]                    ssmax: s
+ *     layers.i.attention.log_gain          [heads]                    temperature: its exp
+ * multiplies layers.i.attention.length_gain       [heads]                    ssmax: s
  *     layers.i.attention.sink              [heads]                    a learned sink
  *     layers.i.attention.wo.weight .bias   [d_model, heads d_k]
  *     layers.i.norm2.gain .bias            [d_model]                  with an MLP
@@ -21,14 +21,17 @@
  *     final_norm.gain .bias                [d_model]                  pre-norm
  *     head.weight                          [vocab, d_model]           not where tied
  *     head.bias                            [vocab]
- *     (linear layer).gamma, .u, .v         [1], [out], [in]           sigma_reparam
+ *     (linear layer).gamma, .u, .v         [1], [out], [in]           sigma_reparam: behind its
+ * weight
  *
  * Invariant: the list is one function, walk(), run once to measure and once to place; nothing else
  * knows which parts exist.
- * Read next: init.c (the first values), model.c (what is asked of them), block.c (their use). */
+ * Read next: init.c (the first values), block.c (their use). */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "nn/model.h"
 
 enum { ALIGN = 64 / sizeof(rdk_real), LONGEST_PART = 24 };
@@ -322,4 +325,91 @@ void rdk_model_free(rdk_model *m)
     rdk_free(m->layer);
     rdk_free(m->param);
     rdk_free(m);
+}
+
+const rdk_model_config *rdk_model_config_of(const rdk_model *m)
+{
+    return &m->config;
+}
+
+size_t rdk_model_param_count(const rdk_model *m)
+{
+    return m->n_params;
+}
+
+rdk_param *rdk_model_param(rdk_model *m, size_t i)
+{
+    return &m->param[i];
+}
+
+rdk_param *rdk_model_find(rdk_model *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_params; i++)
+        if (strcmp(m->param[i].name, name) == 0) return &m->param[i];
+    return NULL;
+}
+
+rdk_param *rdk_model_role(rdk_model *m, rdk_role role, int layer)
+{
+    for (size_t i = 0; i < m->n_params; i++)
+        if (m->param[i].role == role && m->param[i].layer == layer) return &m->param[i];
+    return NULL;
+}
+
+size_t rdk_model_size(const rdk_model *m)
+{
+    return m->size;
+}
+
+rdk_real *rdk_model_values(rdk_model *m)
+{
+    return m->values;
+}
+
+rdk_real *rdk_model_grads(rdk_model *m)
+{
+    return m->grads;
+}
+
+void rdk_model_zero_grad(rdk_model *m)
+{
+    memset(m->grads, 0, m->size * sizeof *m->grads);
+}
+
+void rdk_model_gather_grads(rdk_model *m, size_t n, rdk_model *const *replica)
+{
+    enum { PIECE = 4096 }; /* elements that stay in the nearest cache until the last was added */
+    size_t pieces = m->size / PIECE + (m->size % PIECE != 0);
+    RDK_PARALLEL_FOR_IF(m->size > PIECE)
+    for (size_t c = 0; c < pieces; c++) {
+        size_t end = (c + 1) * PIECE < m->size ? (c + 1) * PIECE : m->size;
+        for (size_t i = 0; i < n; i++) {
+            const rdk_real *from = replica[i]->grads;
+            RDK_SIMD
+            for (size_t e = c * PIECE; e < end; e++) m->grads[e] += from[e];
+        }
+    }
+}
+
+double rdk_model_score_scale(const rdk_model *m)
+{
+    return m->scale;
+}
+
+double rdk_model_layer_scale(const rdk_model *m, size_t layer)
+{
+    return m->layer[layer].scale;
+}
+
+double rdk_model_head_gain(const rdk_model *m, size_t layer, size_t head)
+{
+    const rdk_tensor *gain = m->layer[layer].score_gain;
+    if (!gain) return 1;
+    return m->config.temperature ? exp((double)gain->data[head]) : (double)gain->data[head];
+}
+
+double rdk_model_head_sink(const rdk_model *m, size_t layer, size_t head)
+{
+    const rdk_tensor *sink = m->layer[layer].sink;
+    return sink ? (double)sink->data[head] : -INFINITY;
 }
