@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 train_grid four-scalings --scale none,sqrt,dk,qknorm --seed 1..3
 print_grid
-report_grid travel=entropy-against-loss
+report_grid trajectory=entropy-against-loss
 
 last() { # SCALE: the largest over seeds
     values final_loss "scale=$1" | largest

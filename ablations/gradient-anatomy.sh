@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . ablations/lib.sh
 . ablations/start.sh
-report_grid anatomy=gradient-anatomy
+report_grid start-gradients=gradient-anatomy
 
 raw() { # SCALE D_K
     tensor=wq at_start gradients.csv grad_norm "scale=$1" "d-k=$2" | geometric_mean

@@ -43,7 +43,7 @@ static void print_names(FILE *out, const rdk_option *o)
 static void print_file_rows(FILE *out, const rdk_option *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (rows[i].type == RDK_OPT_TEXT) fprintf(out, "|--%s", rows[i].name);
+        if (rows[i].type == RDK_OPT_TEXT && !rows[i].form) fprintf(out, "|--%s", rows[i].name);
     }
 }
 

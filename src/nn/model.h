@@ -46,6 +46,8 @@ struct rdk_model {
 /* How many parameters a configuration has, and the elements of its buffers.
  * False where a tensor or the sum is too large to address. */
 bool rdk_nn_measure(const rdk_model_config *c, size_t *n_params, size_t *size);
+/* Lays the parameters of a model into its buffers, and points its layers to them. */
+void rdk_nn_place(rdk_model *m);
 
 /* ---- scores.c -------------------------------------------------------------------------------- */
 /* The rules of everything that is done to c q.k; see rdk_model_config_check. */

@@ -164,7 +164,9 @@ static void draw_map(sketch *k, const maps *m, head_id h, double step, const cha
     rdk_shades shades = {0};
     if (k->alike && k->placed >= COLUMNS) y += BOTTOM;
     take_map(m, h, step, p);
+    rdk_text_add(&k->svg, "<a href=\"#m-map\">");
     rdk_svg_text(&k->svg, x, y - 7, "title small", title);
+    rdk_text_add(&k->svg, "</a>");
     for (size_t q = 0; q < m->tokens; q++) {
         rdk_figure_field(&k->csv, k->r->series[m->run->series]);
         rdk_text_add(&k->csv, ",%.0f,%.0f,%.0f,%zu", h.layer, h.head, step, q);
@@ -230,7 +232,8 @@ static void write_figure(sketch *k, rdk_text *t)
     rdk_shade_key(t, LEFT, 2, "0", "1: p, by its square root");
     if (k->svg.failed) t->failed = true;
     rdk_text_bytes(t, k->svg.data ? k->svg.data : "", k->svg.size);
-    rdk_figure_close(t, "Attention in one fixed held-out sequence, at the largest d_k: a row a "
+    rdk_figure_close(t, "<a class=\"metric\" href=\"#m-map\">Attention</a> in one fixed held-out "
+                        "sequence, at the largest d_k: a row a "
                         "query, a column a key, before the first update and at the end. Queries in "
                         "bold have a counted target. Of several runs the sharpest head of the "
                         "first and of the last layer; of a run alone its first four heads.");

@@ -62,7 +62,9 @@ static bool draw_map(rdk_text *t, const rdk_report_run *run, const box *b, const
     bool thinned = false;
     if (rows > MOST_ROWS) rows = MOST_ROWS;
     double tall = b->height / (double)rows, last = fmax(run->step, 1);
+    rdk_text_add(t, "<a href=\"#m-sat90\">");
     rdk_svg_text(t, b->x, b->y - 7, "title", title);
+    rdk_text_add(t, "</a>");
     for (size_t k = 0; k < rows; k++) {
         box row = {b->x, b->y + tall * (double)k, b->width, tall};
         shade_row(&shades, &run->saturation[k], last, &row);

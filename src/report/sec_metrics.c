@@ -27,6 +27,10 @@ static const struct definition {
     {"sat90", "sat90, sat99",
      "Share of rows (of 8 keys or more) whose largest p exceeds 0.9, "
      "0.99."},
+    {"map", "attention map",
+     "p of each query (row) and key (column): the softmax over the keys that the query sees, "
+     "without "
+     "dropout. head l.h: layer l, head h, from 0."},
     {"ds_median", "rows of dL/ds",
      "Norm of the loss gradient at the scores of one row; median, "
      "10&nbsp;% and 90&nbsp;% quantile over rows, and the share of "

@@ -136,36 +136,42 @@ static void compare_sentence(rdk_report *r, rdk_text *t, const size_t *order, si
 
 /* ---- learning rates -------------------------------------------------------------------------- */
 
-/* Of a series that never leaves chance the sensitivity is 0 and says nothing: its name will do. */
-static void rate_sentence(rdk_report *r, rdk_text *t)
+/* Those that learn, or those that never leave chance, with their number in *n. Of the latter the
+ * sensitivity is 0 and says nothing: their names will do. */
+static void list_rates(rdk_report *r, rdk_text *t, bool learn, size_t *n)
 {
-    size_t told = 0, stayed_told = 0;
-    rdk_text still = {0};
-    if (r->n_rates < 2) return;
+    *n = 0;
     for (size_t s = 0; s < r->n_series; s++) {
         rdk_interval v = rdk_rate_sensitivity(r, s, rdk_verdict_panel(r), false);
-        if (!v.n) continue;
-        if (stayed(r, s)) {
-            rdk_text_add(&still, stayed_told++ ? ", " : "");
-            rdk_verdict_name(&still, r, s);
-            continue;
-        }
-        rdk_text_add(t,
-                     told++ ? ", "
-                            : "<li>Over %zu learning rates, sensitivity (mean loss above "
-                              "the best one, none more than at chance) is ",
-                     r->n_rates);
-        rdk_interval_words(t, v);
-        rdk_text_add(t, " for ");
+        if (!v.n || stayed(r, s) == learn) continue;
+        rdk_text_add(t, (*n)++ ? ", " : "");
+        if (learn) rdk_interval_words(t, v);
+        if (learn) rdk_text_add(t, " for ");
         rdk_verdict_name(t, r, s);
     }
-    if (told) rdk_text_add(t, ": the smaller, the wider the window.</li>\n");
-    if (stayed_told && rdk_text_ok(&still, r->status))
-        rdk_text_add(t,
-                     "<li>Near chance even at the best of %zu learning rates, so without a window: "
-                     "%s.</li>\n",
-                     r->n_rates, still.data);
-    rdk_text_free(&still);
+}
+
+static void rate_sentence(rdk_report *r, rdk_text *t)
+{
+    rdk_text learn = {0}, stay = {0};
+    size_t learned, stays;
+    if (r->n_rates < 2) return;
+    list_rates(r, &learn, true, &learned);
+    list_rates(r, &stay, false, &stays);
+    if ((learned || stays) && rdk_text_ok(&learn, r->status) && rdk_text_ok(&stay, r->status)) {
+        rdk_text_add(t, "<li>Over %zu learning rates, ", r->n_rates);
+        if (learned)
+            rdk_text_add(t,
+                         "sensitivity (mean loss above the best one, none more than at chance) is "
+                         "%s: the smaller, the wider the window%s",
+                         learn.data, stays ? "; " : "");
+        if (stays)
+            rdk_text_add(t, "near chance even at the best of them, so without a window: %s",
+                         stay.data);
+        rdk_text_add(t, ".</li>\n");
+    }
+    rdk_text_free(&learn);
+    rdk_text_free(&stay);
 }
 
 /* ---- what cannot be concluded ---------------------------------------------------------------- */

@@ -40,6 +40,9 @@ void rdk_verdict_alone(rdk_report *r, rdk_text *t)
 {
     const rdk_report_run *run = &r->runs[0];
     rdk_verdict_figures figures = figures_of(run);
+    static const char once[] =
+        "One run shows what happened once; what the scaling changed needs an "
+        "ablation with several seeds.";
     rdk_text lines = {0};
     if (run->diverged)
         rdk_text_add(t,
@@ -54,10 +57,10 @@ void rdk_verdict_alone(rdk_report *r, rdk_text *t)
         if (*line >= 'a' && *line <= 'z') *line = (char)(*line - 'a' + 'A');
         rdk_text_add(t, "<li>");
         rdk_html(t, line);
+        if (!end[1]) rdk_text_add(t, " %s", once);
         rdk_text_add(t, "</li>\n");
     }
+    if (!lines.size) rdk_text_add(t, "<li>%s</li>\n", once);
     if (lines.failed) t->failed = true;
     rdk_text_free(&lines);
-    rdk_text_add(t, "<li>One run shows what happened once; what the scaling changed needs an "
-                    "ablation with several seeds.</li>\n");
 }
