@@ -11,8 +11,8 @@
  *     layers.i.attention.wq.weight .bias   [heads d_k, d_model]       likewise wk, wv
  *     layers.i.attention.q_gain k_gain     [d_k]; l2: q_gain [heads] alone
  *     layers.i.attention.score.weight      [heads, d_k]               additive attention
- *     layers.i.attention.log_gain          [heads]                    temperature: its exp
- * multiplies layers.i.attention.length_gain       [heads]                    ssmax: s
+ *     layers.i.attention.log_gain          [heads]                    temperature: exp of it
+ *     layers.i.attention.length_gain       [heads]                    ssmax: s
  *     layers.i.attention.sink              [heads]                    a learned sink
  *     layers.i.attention.wo.weight .bias   [d_model, heads d_k]
  *     layers.i.norm2.gain .bias            [d_model]                  with an MLP
@@ -21,8 +21,7 @@
  *     final_norm.gain .bias                [d_model]                  pre-norm
  *     head.weight                          [vocab, d_model]           not where tied
  *     head.bias                            [vocab]
- *     (linear layer).gamma, .u, .v         [1], [out], [in]           sigma_reparam: behind its
- * weight
+ *     (linear layer).gamma, .u, .v         [1], [out], [in]           sigma_reparam
  *
  * Invariant: the list is one function, walk(), run once to measure and once to place; nothing else
  * knows which parts exist.

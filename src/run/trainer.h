@@ -258,8 +258,7 @@ bool rdk_logs_attention_rows(rdk_trainer *r, uint64_t step, bool updated);
 bool rdk_logs_gradient_rows(rdk_trainer *r, uint64_t step, bool updated);
 bool rdk_logs_timing_row(rdk_trainer *r);
 
-/* ---- tensorboard.c: all no-ops without --tensorboard ------------------------------------------
- */
+/* ---- tensorboard.c: all no-ops without --tensorboard ----------------------------------------- */
 
 /* As rdk_logs_check and rdk_logs_open, which call them. Resuming, events of step r->step and later
  * are cut off; a file that is not there begins with that step. */
