@@ -146,8 +146,8 @@ bool rdk_tape_would_record(const rdk_tape *t, int n_in, rdk_tensor *const *in);
  * none, or without memory (the tape then has failed). */
 rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x);
 /* The same for an op that can write as well as add, without zeroing first: where *add is false the
- * gradient was made just now or was stale, holds nothing, and the op must write all of it before anything
- * else asks for it (its other inputs may be the same tensor). */
+ * gradient was made just now or was stale, holds nothing, and the op must write all of it before
+ * anything else asks for it (its other inputs may be the same tensor). */
 rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add);
 /* Memory on the tape, not zeroed; and scratch that ends with the call (mark and release). */
 void *rdk_tape_alloc(rdk_tape *t, size_t count, size_t size);
