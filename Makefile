@@ -225,7 +225,7 @@ reference: program ## train published configurations and compare (minutes; RDK_S
 
 # Both begin anew: what an older program measured is no check of this one.
 FAST := variance-by-dk gradient-anatomy heads-at-fixed-width lr-window four-scalings \
-	entropy-against-loss init-matters plateau-at-1024
+	entropy-against-loss init-matters plateau-at-1024 additive
 LONG := logit-growth kappa
 # $(1): names; $(2): arguments. All are run, also after one that failed.
 EXPERIMENTS = @status=0; for name in $(1); do echo "== $$name"; ablations/$$name.sh $(2) || status=1; done; exit $$status

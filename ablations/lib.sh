@@ -45,6 +45,20 @@ report_grid() { # [X=NAME]...
     for pair; do cp "$grid/figures/${pair%%=*}.svg" "$FIGURES/${pair#*=}.svg"; done
 }
 
+# Makes $grid a directory that holds the runs of several grids, for one report.
+join_grids() { # NAME GRID...
+    grid=runs/science/$1
+    shift
+    rm -rf "$grid"
+    mkdir -p "$grid"
+    for from; do
+        for run in "runs/science/$from"/*/config.ini; do
+            run=$(dirname "${run#runs/science/}")
+            ln -s "../$run" "$grid/$(echo "$run" | tr / -)"
+        done
+    done
+}
+
 # A claim: fails the script, at its end, where it does not hold.
 claim() { # WORDS EXPRESSION
     expect "$1" "$2" || status=1

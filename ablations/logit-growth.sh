@@ -3,7 +3,8 @@
 # Question: do attention scores grow with the learning rate until training suffers, and does QK-norm
 # stop it (Wortsman et al. 2023, Figs. 1 and 2: 10M parameters and more, 1e5 steps)? Two layers and a
 # thousandth of that here, so the direction is asked for, not the size. Expected: without QK-norm the
-# largest score grows with the rate and the loss is lost at smaller rates than with it.
+# largest score grows with the rate, by orders of magnitude, and the loss suffers at rates that do no
+# harm with it.
 #     ablations/logit-growth.sh [FILE]      default: the project's own sources
 set -eu
 cd "$(dirname "$0")/.."
@@ -23,4 +24,15 @@ for scale in sqrt qknorm; do
             "$(values score_absmax_max scale=$scale lr=$lr | mean)"
     done
 done
+
+largest_score() { # SCALE LR
+    values score_absmax_max "scale=$1" "lr=$2" | mean
+}
+claim "sqrt: the largest score grows more than a hundredfold from the best rate to 0.1" \
+    "$(largest_score sqrt 0.1) > 100 * $(largest_score sqrt 0.01)"
+claim "qknorm: it stays below 200 at every rate" "$(values score_absmax_max scale=qknorm | largest) < 200"
+near "the loss at the best rate is the same, within" "$(rated loss sqrt)" "$(rated loss qknorm)" 0.1
+claim "sensitivity to the rate: qknorm below sqrt" "$(rated chance qknorm) < $(rated chance sqrt)"
+claim "lr 0.3: sqrt is worse by more than 0.3" \
+    "$(values final_loss scale=sqrt lr=0.3 | mean) > $(values final_loss scale=qknorm lr=0.3 | mean) + 0.3"
 finish

@@ -1,0 +1,11 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: MIT
+# The grid that plateau-at-1024.sh and additive.sh both look at: one layer of one head, narrow to
+# wide, writes sixteen symbols backwards. Sourced; prints its tables.
+write_backwards() { # NAME OPTION...
+    train_grid "$@" --task reverse --seq-len 16 --layers 1 --heads 1 --mlp none \
+        --d-k 64,256,1024 --seed 1..3 --batch 16 --steps 300 \
+        --probe-every 50 --eval-every 20 --eval-size 128
+    print_grid
+}
+write_backwards plateau --scale none,sqrt,t5
