@@ -203,6 +203,7 @@ END_TEST
 
 RDK_TEST_MAIN("processes of an ablation", {
     ADD(killed_and_started_again);
+    ADD_ON_LINUX(points_go_by_the_name_of_the_program);
     ADD_ON_LINUX(no_run_outlives_a_killed_ablation);
     ADD_LOOP(a_signal_stops_saves_and_goes_on, 3);
     ADD(half_a_run_is_done_again);
