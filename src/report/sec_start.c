@@ -7,24 +7,6 @@
 
 #include "page.h"
 
-/* Root of the mean square over the layers. */
-static double std_start(const rdk_report_run *run)
-{
-    double sum = 0;
-    for (size_t l = 0; l < run->layers; l++) sum += run->std_start[l] * run->std_start[l];
-    return run->layers ? sqrt(sum / rdk_count(run->layers)) : NAN;
-}
-
-static double std_theory(const rdk_report_run *run)
-{
-    return run->std_theory;
-}
-
-static double entropy_theory(const rdk_report_run *run)
-{
-    return run->entropy_theory;
-}
-
 /* A panel: what was measured, and what is predicted. */
 typedef struct against {
     const char *title, *metric, *label;
@@ -33,10 +15,10 @@ typedef struct against {
 } against;
 
 static const against PANELS[] = {
-    {"Score deviation at the start", "score_std", "std of the scores", std_start, std_theory,
-     false},
-    {"Entropy at the start", "entropy_norm", "H / ln n", rdk_run_entropy_start, entropy_theory,
-     true},
+    {"Score deviation at the start", "score_std", "std of the scores", rdk_run_std_start,
+     rdk_run_std_theory, false},
+    {"Entropy at the start", "entropy_norm", "H / ln n", rdk_run_entropy_start,
+     rdk_run_entropy_theory, true},
 };
 
 enum { N_PANELS = sizeof PANELS / sizeof *PANELS };
