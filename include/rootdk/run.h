@@ -126,6 +126,9 @@ bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s);
  * followers with it: --config of a sqrt run with --scale qknorm is QK-norm. Resolving afterwards
  * gives the same values back. The vocabulary of a text always follows the text. */
 void rdk_config_unresolve(rdk_config *c);
+/* Leaves to rule heads and d-model where both are as they are if nobody states them; then d-k too
+ * where it is as wide as that. c has the d-k that it came to. */
+void rdk_config_unresolve_sizes(rdk_config *c);
 /* Of one that a file has, before another text is laid over it: where it evaluates on all windows of
  * its own text, eval-size is left to rule, which is all windows of the other. It stays as it is
  * where that text cannot be read: then it has moved, and the other is the same. */

@@ -39,6 +39,7 @@ bool rdk_task_type_reads_data(const char *name);
 bool rdk_task_type_whole_sequences(const char *name);
 size_t rdk_task_type_usual_length(const char *name);
 size_t rdk_task_type_usual_vocab(const char *name);
+size_t rdk_task_type_usual_width(const char *name); /* of --d-model; 0: no such task */
 
 const char *rdk_task_name(const rdk_task *task);
 size_t rdk_task_length(const rdk_task *task);       /* --seq-len as resolved */

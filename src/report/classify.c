@@ -5,7 +5,7 @@
  * d_k makes the panels, seeds are averaged, learning rates are chosen among; what else differs
  * (mostly the scaling) makes the series. An option that only follows the d_k or the scaling is no
  * question of its own and is left out.
- * Read next: summary.c. */
+ * Read next: series.c, summary.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +28,8 @@ static bool make_grid(grid *g, rdk_report *r)
     *g = (grid){.r = r, .options = rdk_option_count()};
     g->text = rdk_report_alloc(r, r->n_runs * g->options, sizeof *g->text);
     for (size_t i = 0; g->text && i < r->n_runs; i++) {
-        rdk_config asked = r->runs[i].saved.config;
-        rdk_config_unresolve(&asked); /* what follows another option is no option of its own */
+        rdk_config asked; /* what follows another option is no option of its own */
+        rdk_report_asked(&r->runs[i], &asked);
         asked.model.d_k = r->runs[i].saved.config.model.d_k;
         memcpy(asked.model.scale, r->runs[i].saved.config.model.scale, sizeof asked.model.scale);
         for (size_t o = 0; o < g->options; o++) {
@@ -155,64 +155,19 @@ static bool find_varied(const grid *g)
 
 /* ---- series, panels, rates ------------------------------------------------------------------- */
 
-/* "sqrt", "sqrt, init gpt2"; the scaling alone where nothing else makes a series. */
-static const char *label_of(rdk_report *r, const rdk_report_run *run)
-{
-    rdk_text t = {0};
-    bool scale_varies = false;
-    size_t others = 0;
-    for (size_t v = 0; v < r->n_varied; v++) {
-        scale_varies = scale_varies || !strcmp(r->varied[v].option->name, "scale");
-        others +=
-            !is_axis(r->varied[v].option->name) && strcmp(r->varied[v].option->name, "scale") != 0;
-    }
-    if (scale_varies || !others) rdk_text_add(&t, "%s", run->saved.config.model.scale);
-    for (size_t v = 0; v < r->n_varied; v++) {
-        const rdk_option *o = r->varied[v].option;
-        if (is_axis(o->name) || !strcmp(o->name, "scale")) continue;
-        rdk_text_add(&t, "%s%s %s", t.size ? ", " : "", o->name,
-                     r->varied[v].values[run->value[v]]);
-    }
-    const char *label = rdk_report_string(r, t.data ? t.data : "");
-    rdk_text_free(&t);
-    return label;
-}
-
-/* The four usual scalings have the same colour on every page. */
-static int usual_colour(const char *label)
-{
-    static const char *const usual[] = {"none", "sqrt", "dk", "qknorm"};
-    for (int i = 0; i < 4; i++)
-        if (!strcmp(label, usual[i])) return i;
-    return -1;
-}
-
-static void choose_colours(rdk_report *r)
-{
-    int next = 4;
-    bool all_usual = true;
-    for (size_t s = 0; s < r->n_series; s++)
-        all_usual = all_usual && strcspn(r->series[s], ", ") == strlen(r->series[s]);
-    for (size_t s = 0; s < r->n_series; s++) {
-        int usual = usual_colour(r->series[s]);
-        if (!all_usual)
-            r->colour[s] = (int)(s % RDK_PALETTE);
-        else
-            r->colour[s] = usual >= 0 ? usual : next++ % RDK_PALETTE;
-    }
-}
-
 static bool find_series(rdk_report *r)
 {
     const char **labels = rdk_report_alloc(r, r->n_runs, sizeof *labels);
     r->series = rdk_report_alloc(r, r->n_runs, sizeof *r->series);
     r->colour = rdk_report_alloc(r, r->n_runs, sizeof *r->colour);
-    if (!labels || !r->series || !r->colour) return false;
-    for (size_t i = 0; i < r->n_runs; i++) labels[i] = r->series[i] = label_of(r, &r->runs[i]);
+    r->dash = rdk_report_alloc(r, r->n_runs, sizeof *r->dash);
+    if (!labels || !r->series || !r->colour || !r->dash) return false;
+    for (size_t i = 0; i < r->n_runs; i++)
+        labels[i] = r->series[i] = rdk_series_label(r, &r->runs[i]);
     r->n_series = distinct(r->series, r->n_runs);
     for (size_t i = 0; i < r->n_runs; i++)
         r->runs[i].series = position(r->series, r->n_series, labels[i]);
-    choose_colours(r);
+    rdk_series_colours(r);
     return true;
 }
 

@@ -3,7 +3,7 @@
  *
  * Invariant: a run that cannot be read is left out with a note that names it, unless nothing else
  * is there.
- * Read next: extract.c, then group.c. */
+ * Read next: extract.c, then copies.c, group.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -121,6 +121,7 @@ static bool take_ablation(rdk_report *r)
     if (r->status->code == RDK_OK && !r->n_runs)
         return rdk_fail(r->status, first.code, "no run of %s can be read; the first: %s", r->path,
                         first.message);
+    rdk_report_drop_copies(r);
     return r->status->code == RDK_OK;
 }
 

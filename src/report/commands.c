@@ -16,58 +16,102 @@ static void shell_word(rdk_text *t, const char *word)
     rdk_text_free(&quoted);
 }
 
+/* How the options of a group are said: see asked_text. */
+typedef struct wording {
+    rdk_report *r;
+    bool usual_sizes;    /* all have the usual number of heads and width: nobody stated them */
+    const char **values; /* [n_runs] room */
+} wording;
+
+static bool sizes_are_usual(const rdk_report *r)
+{
+    bool usual = true;
+    for (size_t i = 0; i < r->n_runs; i++) {
+        rdk_config c = r->runs[i].saved.config;
+        rdk_config_unresolve_sizes(&c);
+        usual = usual && !c.model.heads;
+    }
+    return usual;
+}
+
 /* The text of an option as it was asked for: what follows another option is auto, or what it came
  * to where `by_name`. */
-static void asked_text(const rdk_report_run *run, const rdk_option *o, bool by_name, rdk_text *out)
+static void asked_text(const wording *w, const rdk_report_run *run, const rdk_option *o,
+                       bool by_name, rdk_text *out)
 {
     rdk_config asked = run->saved.config;
-    if (!by_name) rdk_config_unresolve(&asked);
+    if (!by_name) rdk_report_asked(run, &asked);
+    if (!by_name && w->usual_sizes) {
+        asked.model.d_k = run->saved.config.model.d_k;
+        rdk_config_unresolve_sizes(&asked);
+    }
     rdk_option_text(&asked, o, out);
     rdk_text_bytes(out, "", 0);
 }
 
-/* The values of an option over the runs, each once; their number. */
-static size_t asked_values(rdk_report *r, const rdk_option *o, bool by_name, const char **values)
+/* The values of an option over the runs, each once, in w->values; their number. */
+static size_t asked_values(const wording *w, const rdk_option *o, bool by_name)
 {
     size_t n = 0;
-    for (size_t i = 0; i < r->n_runs; i++) {
+    for (size_t i = 0; i < w->r->n_runs; i++) {
         rdk_text t = {0};
-        asked_text(&r->runs[i], o, by_name, &t);
+        asked_text(w, &w->r->runs[i], o, by_name, &t);
         size_t k = 0;
-        while (t.data && k < n && strcmp(values[k], t.data) != 0) k++;
-        if (t.data && k == n) values[n++] = rdk_report_string(r, t.data);
+        while (t.data && k < n && strcmp(w->values[k], t.data) != 0) k++;
+        if (t.data && k == n) w->values[n++] = rdk_report_string(w->r, t.data);
         rdk_text_free(&t);
     }
-    rdk_report_sort_values(values, n);
+    rdk_report_sort_values(w->values, n);
     return n;
+}
+
+/* The values that the command states; 0: none. The scaling is what this is about: it always is. */
+static size_t stated_values(const wording *w, const rdk_option *o)
+{
+    rdk_config usual;
+    rdk_text initial = {0};
+    bool scale = !strcmp(o->name, "scale"), width = !strcmp(o->name, "d-k");
+    if (o->scope == RDK_OPT_RUNS) return 0;
+    size_t n = asked_values(w, o, scale);
+    if (n > 1 && width && w->usual_sizes) n = asked_values(w, o, true);
+    if (n > 1 && o->scope == RDK_OPT_RECORDS) return 0; /* it follows another one */
+    if (n != 1 || scale) return n;
+    rdk_config_init(&usual);
+    rdk_option_text(&usual, o, &initial);
+    bool is_usual = !*w->values[0] || (initial.data && !strcmp(w->values[0], initial.data));
+    rdk_text_free(&initial);
+    return is_usual ? 0 : 1;
+}
+
+/* Did ablate make the directory? Then the same command goes on with it. */
+static bool made_by_ablate(const rdk_report *r)
+{
+    rdk_text path = {0};
+    rdk_text_add(&path, "%s/ablation.ini", r->path);
+    bool made = r->ablation && path.data && rdk_file_exists(path.data);
+    rdk_text_free(&path);
+    return made;
 }
 
 /* Options that are not at their defaults, all their values. */
 static void command_words(rdk_report *r, rdk_text *t)
 {
-    rdk_config usual;
-    const char **values = rdk_report_alloc(r, r->n_runs, sizeof *values);
-    rdk_config_init(&usual);
+    wording w = {r, sizes_are_usual(r), rdk_report_alloc(r, r->n_runs, sizeof(char *))};
     rdk_text_add(t, r->ablation ? "./train ablate" : "./train");
-    for (size_t i = 0; values && i < rdk_option_count(); i++) {
+    for (size_t i = 0; w.values && i < rdk_option_count(); i++) {
         const rdk_option *o = rdk_option_at(i);
-        rdk_text initial = {0};
-        if (o->scope == RDK_OPT_RUNS) continue;
-        size_t n = asked_values(r, o, false, values);
-        if (n > 1 && !strcmp(o->name, "scale")) n = asked_values(r, o, true, values);
-        if (n > 1 && o->scope == RDK_OPT_RECORDS) continue; /* it follows another one */
-        rdk_option_text(&usual, o, &initial);
-        bool is_usual = n == 1 && initial.data && !strcmp(values[0], initial.data);
-        is_usual = is_usual || (n == 1 && !*values[0]);
-        for (size_t k = 0; !is_usual && k < n; k++) {
+        size_t n = stated_values(&w, o);
+        for (size_t k = 0; k < n; k++) {
             if (k)
                 rdk_text_add(t, ",");
             else
                 rdk_text_add(t, " --%s ", o->name);
-            shell_word(t, values[k]);
+            shell_word(t, w.values[k]);
         }
-        rdk_text_free(&initial);
     }
+    if (!made_by_ablate(r)) return;
+    rdk_text_add(t, " --out ");
+    shell_word(t, r->path);
 }
 
 /* ---- build and data -------------------------------------------------------------------------- */
@@ -128,15 +172,41 @@ static void again_words(const rdk_report *r, rdk_text *t)
     rdk_text_free(&quoted);
 }
 
+/* The points of the grid that has all values of all options that differ; beyond MANY, about MANY.
+ */
+static size_t grid_points(const rdk_report *r)
+{
+    enum { MANY = 1000000 };
+    size_t product = 1;
+    for (size_t v = 0; v < r->n_varied && product < MANY; v++) product *= r->varied[v].count;
+    return product;
+}
+
+/* Runs that were made one by one are mostly no grid: one that holds them all is a command for far
+ * more runs than there are. */
+static bool is_sparse(const rdk_report *r, size_t points)
+{
+    enum { FEW = 16 };
+    return r->ablation && points > FEW && points > 2 * r->n_runs && !made_by_ablate(r);
+}
+
 void rdk_report_commands(rdk_report *r, rdk_text *t)
 {
-    size_t product = 1;
-    for (size_t v = 0; v < r->n_varied; v++) product *= r->varied[v].count;
-    rdk_text_add(t, "<p class=\"command\"><code>");
-    command_words(r, t);
-    rdk_text_add(t, "</code></p>\n<p class=\"small\">");
-    if (r->ablation && product != r->n_runs)
-        rdk_text_add(t, "%zu of the %zu points of this grid are here. ", r->n_runs, product);
+    size_t points = grid_points(r);
+    bool sparse = is_sparse(r, points);
+    if (!sparse) {
+        rdk_text_add(t, "<p class=\"command\"><code>");
+        command_words(r, t);
+        rdk_text_add(t, "</code></p>\n");
+    }
+    rdk_text_add(t, "<p class=\"small\">");
+    if (sparse)
+        rdk_text_add(t,
+                     "These %zu runs are no grid (one of all that differs has %zu points): "
+                     "no one command makes them. ",
+                     r->n_runs, points);
+    else if (r->ablation && points != r->n_runs)
+        rdk_text_add(t, "%zu of the %zu points of this grid are here. ", r->n_runs, points);
     again_words(r, t);
     rdk_text_add(t, " Build:");
     build_words(&r->runs[0], t);

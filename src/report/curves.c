@@ -218,7 +218,7 @@ static void draw_series(drawing *d, const rdk_curve_row *row, size_t panel, size
     }
     rdk_curve mean = thin(d, &band.mean);
     snprintf(attributes, sizeof attributes,
-             second ? "class=\"held c%d\"" : "class=\"mean c%d d%d\"", colour, colour);
+             second ? "class=\"held c%d\"" : "class=\"mean c%d d%d\"", colour, r->dash[series]);
     if (mean.n && second) rdk_panel_circles(d->t, p, &mean, attributes);
     if (mean.n && !second) rdk_panel_line(d->t, p, &mean, attributes);
 }

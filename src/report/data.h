@@ -46,7 +46,7 @@ typedef struct rdk_report_run {
     rdk_curve *entropy;         /* [layers] entropy_norm, mean over heads */
     rdk_curve ratio, ds_median; /* |dW_Q|/|dW_V|, mean over layers; ds_median over all heads */
     rdk_curve entropy_mean, loss_at_probe; /* at the probed steps */
-    rdk_curve *saturation;                 /* [layers * heads] sat90 */
+    rdk_curve *saturation;                 /* [layers * heads] sat99 */
     size_t layers, heads;
     /* [layers] at step 0: score_std, the root of the mean square over heads; what is predicted of
      * each layer, whose scale may be its own */
@@ -74,7 +74,7 @@ typedef struct rdk_report {
     rdk_varied *varied; /* the options that differ */
     size_t n_varied;
     const char **series; /* labels */
-    int *colour;         /* [n_series] index into the palette */
+    int *colour, *dash;  /* [n_series] indices into the palette; see series.c */
     size_t n_series;
     size_t *d_k; /* [n_panels], rising */
     size_t n_panels;
@@ -86,20 +86,28 @@ typedef struct rdk_report {
     rdk_status *status;
 } rdk_report;
 
-enum { RDK_PALETTE = 8 };
+enum { RDK_PALETTE = 8, RDK_PAIRS = 64 }; /* pairs: of a colour and dashes */
 
-/* ---- collect.c, group.c, classify.c, extract.c ----------------------------------------------- */
+/* ---- collect.c, copies.c, group.c, classify.c, extract.c --------------------------------------
+ */
 
 /* Reads the runs of a directory and groups them. r stays where it is until rdk_report_free, which
  * is called either way. False: status. */
 bool rdk_report_collect(rdk_report *r, const char *path, rdk_status *s);
 void rdk_report_free(rdk_report *r);
+/* Of runs with one definition and one seed leaves one; the others are closed, with a note. */
+void rdk_report_drop_copies(rdk_report *r);
 /* Fills groups, each classified. */
 bool rdk_report_group(rdk_report *r);
 /* An id of the page, with the prefix of the group. */
 const char *rdk_report_id(rdk_report *r, const char *id);
 /* Finds what is varied, series, panels, rates; then the best rates. */
 bool rdk_report_classify(rdk_report *r);
+/* series.c: the options of a run as they were asked for: what follows others follows them. */
+void rdk_report_asked(const rdk_report_run *run, rdk_config *asked);
+/* series.c: "sqrt", "sqrt, softcap 5", once the varied options are known; colours, once all are. */
+const char *rdk_series_label(rdk_report *r, const rdk_report_run *run);
+void rdk_series_colours(rdk_report *r);
 /* Policies in the order of their table, numbers by size, the rest by name. */
 void rdk_report_sort_values(const char **values, size_t n);
 /* Curves and figures of a run from its tables. False: status (the run is left out). */

@@ -160,7 +160,7 @@ static void take_curves(rdk_report *r, rdk_report_run *run, const rdk_table *t)
         run->entropy_theory[layer] = mean_at_start(r, t, "entropy_norm_theory", (int)layer);
         for (size_t head = 0; head < run->heads; head++)
             run->saturation[layer * run->heads + head] =
-                mean_by_step(r, t, "sat90", (int)layer, (int)head);
+                mean_by_step(r, t, "sat99", (int)layer, (int)head);
     }
 }
 

@@ -80,7 +80,7 @@ void rdk_figure_key(rdk_text *t, const rdk_report *r, bool half, unsigned marks)
         double x = RDK_FIGURE_LEFT + step * rdk_count(s % columns);
         double y = 12 + LINE * rdk_count(s / columns);
         char classes[32];
-        snprintf(classes, sizeof classes, "mean c%d d%d", r->colour[s], r->colour[s]);
+        snprintf(classes, sizeof classes, "mean c%d d%d", r->colour[s], r->dash[s]);
         rdk_text_add(t, "<g class=\"key\" data-s=\"%zu\">", s);
         sample(t, classes, x, y - 4, "h28");
         rdk_svg_text(t, x + BEHIND, y, "label", r->series[s]);

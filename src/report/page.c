@@ -111,12 +111,14 @@ static void runs_json(rdk_report *r, rdk_text *t)
     }
     rdk_text_add(t, "],\"colour\":[");
     for (size_t s = 0; s < r->n_series; s++) rdk_text_add(t, "%s%d", s ? "," : "", r->colour[s]);
+    rdk_text_add(t, "],\"dash\":[");
+    for (size_t s = 0; s < r->n_series; s++) rdk_text_add(t, "%s%d", s ? "," : "", r->dash[s]);
     rdk_text_add(t, "],\"options\":[");
     for (size_t v = 0; v < r->n_varied; v++) {
         rdk_text_add(t, "%s{\"name\":\"%s\",\"values\":[", v ? "," : "", r->varied[v].option->name);
         for (size_t k = 0; k < r->varied[v].count; k++) {
             rdk_text_add(t, k ? "," : "");
-            rdk_page_json(t, r->varied[v].values[k]);
+            rdk_page_json(t, *r->varied[v].values[k] ? r->varied[v].values[k] : "empty");
         }
         rdk_text_add(t, "]}");
     }

@@ -270,7 +270,7 @@ function drawGroup(g, panel, axes, group, f) {
   var y = view.smooth ? smoothed(m.y) : m.y;
   if (!m.x.length) return;
   if (group.held) make("path", { "class": "held" + c, d: circlesOf(panel, axes, m.x, y) }, g);
-  else make("path", { "class": "mean" + c + " d" + R.colour[group.s], d: pathOf(panel, axes, m.x, y) }, g);
+  else make("path", { "class": "mean" + c + " d" + R.dash[group.s], d: pathOf(panel, axes, m.x, y) }, g);
 }
 
 function drawMarks(e, panel, axes) {

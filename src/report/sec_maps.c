@@ -62,7 +62,7 @@ static bool draw_map(rdk_text *t, const rdk_report_run *run, const box *b, const
     bool thinned = false;
     if (rows > MOST_ROWS) rows = MOST_ROWS;
     double tall = b->height / (double)rows, last = fmax(run->step, 1);
-    rdk_text_add(t, "<a href=\"#m-sat90\">");
+    rdk_text_add(t, "<a href=\"#m-sat99\">");
     rdk_svg_text(t, b->x, b->y - 7, "title", title);
     rdk_text_add(t, "</a>");
     for (size_t k = 0; k < rows; k++) {
@@ -84,7 +84,7 @@ static bool draw_map(rdk_text *t, const rdk_report_run *run, const box *b, const
 static void saturation_rows(rdk_report *r, rdk_text *t)
 {
     rdk_text csv = {0};
-    rdk_text_add(&csv, "series,d_k,layer,head,step,sat90\n");
+    rdk_text_add(&csv, "series,d_k,layer,head,step,sat99\n");
     for (size_t s = 0; s < r->n_series; s++) {
         for (size_t p = 0; p < r->n_panels; p++) {
             rdk_cell c = {s, p, RDK_BEST_RATE};
@@ -128,7 +128,7 @@ static void saturation_figure(rdk_report *r, rdk_text *t)
     bool thinned = false;
     rdk_figure_open(t, rdk_report_id(r, "fig-saturation"), "marks", false,
                     22 + line * (double)(lines * r->n_panels), "Saturated rows by head and step");
-    rdk_shade_key(t, LEFT, 4, "0", "1: share of rows with p > 0.9");
+    rdk_shade_key(t, LEFT, 4, "0", "1: share of rows with p > 0.99");
     for (size_t p = 0; p < r->n_panels; p++) {
         for (size_t s = 0; s < r->n_series; s++) {
             rdk_cell c = {s, p, RDK_BEST_RATE};
@@ -144,8 +144,8 @@ static void saturation_figure(rdk_report *r, rdk_text *t)
         }
     }
     rdk_text caption = {0};
-    rdk_metric_link(&caption, "sat90", "Share of rows");
-    rdk_text_add(&caption, " whose largest p exceeds 0.9, a row a layer.head, over the steps");
+    rdk_metric_link(&caption, "sat99", "Share of rows");
+    rdk_text_add(&caption, " whose largest p exceeds 0.99, a row a layer.head, over the steps");
     if (r->n_runs > r->n_series * r->n_panels)
         rdk_text_add(&caption, "; one run of each (the first that did not diverge)");
     if (thinned) rdk_text_add(&caption, "; the largest of each of %d stretches", MOST_STEPS);

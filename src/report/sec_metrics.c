@@ -24,9 +24,8 @@ static const struct definition {
     {"score_std", "std of the scores",
      "Root of the mean over rows of the variance of the scores "
      "within the row, after the scale c."},
-    {"sat90", "sat90, sat99",
-     "Share of rows (of 8 keys or more) whose largest p exceeds 0.9, "
-     "0.99."},
+    {"sat99", "saturated: sat99",
+     "Share of rows (of 8 keys or more) whose largest p exceeds 0.99; sat90: 0.9."},
     {"map", "attention map",
      "p of each query (row) and key (column): the softmax over the keys that the query sees, "
      "without "

@@ -89,8 +89,7 @@ static void rate_series(rdk_report *r, rdk_text *t, const rdk_panel *p, size_t p
         y[n++] = v.mean;
     }
     rdk_panel_clip(t, p, rdk_report_id(r, "fig-rates"), panel);
-    snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series],
-             r->colour[series]);
+    snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series], r->dash[series]);
     if (n) rdk_panel_line(t, p, &(rdk_curve){n, x, y}, classes);
     rdk_panel_unclip(t);
 }
@@ -206,8 +205,7 @@ static void trajectory_series(rdk_report *r, rdk_text *t, const rdk_panel *p, si
     trajectory v = trajectory_of(r, series, panel);
     char classes[48];
     rdk_panel_clip(t, p, rdk_report_id(r, "fig-trajectory"), panel);
-    snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series],
-             r->colour[series]);
+    snprintf(classes, sizeof classes, "class=\"mean c%d d%d\"", r->colour[series], r->dash[series]);
     if (v.n) rdk_panel_line(t, p, &(rdk_curve){v.n, v.entropy, v.loss}, classes);
     rdk_panel_unclip(t);
     size_t stride = (v.n + MOST_DOTS - 1) / MOST_DOTS;

@@ -7,8 +7,10 @@
 #include "page.h"
 
 /* One line of the table and what it is compared with. */
-static void cell(rdk_text *t, rdk_interval v, bool best)
+static void cell(rdk_text *t, rdk_interval v, double factor, bool best)
 {
+    v.mean *= factor;
+    v.half *= factor;
     rdk_text_add(t, "<td class=\"n\">%s", best ? "<b>" : "");
     rdk_interval_words(t, v);
     rdk_text_add(t, "%s</td>", best ? "</b>" : "");
@@ -37,7 +39,7 @@ static void header(const rdk_report *r, rdk_text *t, bool sensitivity)
     rdk_text_add(t, "<table><thead><tr><th>d_k</th><th>series</th><th>lr</th><th>runs</th><th>");
     rdk_metric_link(t, "loss", "held-out loss");
     rdk_text_add(t, "</th><th>");
-    rdk_metric_link(t, "accuracy", "accuracy");
+    rdk_metric_link(t, "accuracy", "accuracy, %");
     rdk_text_add(t, "</th><th>");
     rdk_metric_link(t, "solved", "solved at step");
     rdk_text_add(t, "</th><th>");
@@ -69,23 +71,24 @@ static void line(rdk_report *r, rdk_text *t, rdk_cell c)
     rdk_solved solved = rdk_cell_solved(r, &c);
     size_t n = solved.runs; /* that are not finished are in none of these figures */
     if (!all) return;
-    rdk_text_add(t, "<tr><td class=\"n\">%zu</td><td><span class=\"swatch c%d\"></span>",
-                 r->d_k[c.panel], r->colour[c.series]);
+    rdk_text_add(
+        t, "<tr><td class=\"n\">%zu</td><td class=\"series\"><span class=\"swatch c%d\"></span>",
+        r->d_k[c.panel], r->colour[c.series]);
     rdk_html(t, r->series[c.series]);
     rdk_text_add(t, "</td><td class=\"n\">%s</td><td class=\"n\">%zu</td>", rate_of(r, &c), n);
-    cell(t, rdk_cell_interval(r, &c, rdk_run_loss),
+    cell(t, rdk_cell_interval(r, &c, rdk_run_loss), 1,
          compared && is_best(r, c.series, c.panel, rdk_run_loss, 1));
-    cell(t, rdk_cell_interval(r, &c, rdk_run_accuracy),
+    cell(t, rdk_cell_interval(r, &c, rdk_run_accuracy), 100,
          compared && is_best(r, c.series, c.panel, rdk_run_accuracy, -1));
     rdk_text_add(t, "<td class=\"n\">");
     rdk_text_add(t, isnan(solved.median) ? "- " : "%.0f ", solved.median);
     rdk_text_add(t, "<span class=\"small\">%zu/%zu</span></td>", solved.solved, solved.runs);
-    cell(t, rdk_cell_interval(r, &c, rdk_run_entropy_start), false);
-    cell(t, rdk_cell_interval(r, &c, rdk_run_entropy_end), false);
+    cell(t, rdk_cell_interval(r, &c, rdk_run_entropy_start), 1, false);
+    cell(t, rdk_cell_interval(r, &c, rdk_run_entropy_end), 1, false);
     rdk_text_add(t, "<td class=\"n%s\">%zu/%zu</td>", diverged ? " bad" : "", diverged, n);
     if (compared && r->n_rates > 1) {
-        cell(t, rdk_rate_sensitivity(r, c.series, c.panel, false), false);
-        cell(t, rdk_rate_sensitivity(r, c.series, c.panel, true), false);
+        cell(t, rdk_rate_sensitivity(r, c.series, c.panel, false), 1, false);
+        cell(t, rdk_rate_sensitivity(r, c.series, c.panel, true), 1, false);
     }
     rdk_text_add(t, "</tr>\n");
 }

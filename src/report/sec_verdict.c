@@ -50,7 +50,8 @@ static void end_sentence(rdk_report *r, rdk_text *t, const size_t *order, size_t
     rdk_text_add(t, "<li>Held-out loss at the end");
     if (r->n_panels > 1) rdk_text_add(t, ", at d_k = %zu", r->d_k[rdk_verdict_panel(r)]);
     rdk_text_add(t, "%s: ", r->n_rates > 1 ? ", each at its best learning rate" : "");
-    for (size_t k = 0; k < n; k++) {
+    size_t most = n <= rdk_verdict_most(r) ? n : rdk_verdict_most(r);
+    for (size_t k = 0; k < most; k++) {
         rdk_interval loss = rdk_verdict_figure(r, order[k], rdk_run_loss);
         rdk_interval accuracy = rdk_verdict_figure(r, order[k], rdk_run_accuracy);
         rdk_text_add(t, k ? ", " : "");
@@ -60,6 +61,7 @@ static void end_sentence(rdk_report *r, rdk_text *t, const size_t *order, size_t
         rdk_text_add(t, " (%.1f&nbsp;%% right%s)", 100 * accuracy.mean,
                      stayed(r, order[k]) ? ", near chance" : "");
     }
+    if (n > most) rdk_text_add(t, "; %zu more in the table", n - most);
     if (any && isfinite(any->figures.chance_loss)) {
         rdk_text_add(t, "; knowing nothing but the form of the task: ");
         rdk_verdict_number(t, any->figures.chance_loss);
@@ -83,20 +85,28 @@ static size_t list_others(rdk_report *r, rdk_text *t, const size_t *order, size_
     size_t told = 0;
     for (size_t k = 1; k < n; k++) {
         if (stands(best, rdk_verdict_figure(r, order[k], rdk_run_loss)) != how) continue;
-        if (t) {
+        if (t && told < rdk_verdict_most(r)) {
             rdk_text_add(t, told ? ", " : "");
             rdk_verdict_name(t, r, order[k]);
         }
         told++;
     }
+    if (t && told > rdk_verdict_most(r)) rdk_verdict_more(t, told - rdk_verdict_most(r));
     return told;
 }
 
-/* The best one has no interval. */
-static void no_comparison(rdk_report *r, rdk_text *t, size_t best)
+/* The best one has no interval, or none has. */
+static void no_comparison(rdk_report *r, rdk_text *t, const size_t *order, size_t n)
 {
+    bool any = false;
+    for (size_t k = 0; k < n; k++) any = any || rdk_verdict_figure(r, order[k], rdk_run_loss).n > 1;
+    if (!any) {
+        rdk_text_add(t, "<li>One run of each has a final loss, so there are no intervals: whether "
+                        "these losses differ by more than chance cannot be said.</li>\n");
+        return;
+    }
     rdk_text_add(t, "<li>There is no interval for ");
-    rdk_verdict_name(t, r, best);
+    rdk_verdict_name(t, r, order[0]);
     rdk_text_add(t, ", of which one run has a final loss: whether these losses differ by more than "
                     "chance cannot be said.</li>\n");
 }
@@ -105,7 +115,7 @@ static void compare_sentence(rdk_report *r, rdk_text *t, const size_t *order, si
 {
     if (n < 2) return;
     if (rdk_verdict_figure(r, order[0], rdk_run_loss).n < 2) {
-        no_comparison(r, t, order[0]);
+        no_comparison(r, t, order, n);
         return;
     }
     size_t apart = list_others(r, NULL, order, n, APART);
@@ -144,11 +154,13 @@ static void list_rates(rdk_report *r, rdk_text *t, bool learn, size_t *n)
     for (size_t s = 0; s < r->n_series; s++) {
         rdk_interval v = rdk_rate_sensitivity(r, s, rdk_verdict_panel(r), false);
         if (!v.n || stayed(r, s) == learn) continue;
-        rdk_text_add(t, (*n)++ ? ", " : "");
+        if (++*n > rdk_verdict_most(r)) continue;
+        rdk_text_add(t, *n > 1 ? ", " : "");
         if (learn) rdk_interval_words(t, v);
         if (learn) rdk_text_add(t, " for ");
         rdk_verdict_name(t, r, s);
     }
+    if (*n > rdk_verdict_most(r)) rdk_verdict_more(t, *n - rdk_verdict_most(r));
 }
 
 static void rate_sentence(rdk_report *r, rdk_text *t)

@@ -12,6 +12,9 @@ size_t rdk_verdict_panel(const rdk_report *r);
 rdk_cell rdk_verdict_cell(const rdk_report *r, size_t series);
 rdk_interval rdk_verdict_figure(rdk_report *r, size_t series, rdk_figure_of *figure);
 void rdk_verdict_number(rdk_text *t, double x);
+/* How many names a sentence has before it says how many more there are: "and 9 more". */
+size_t rdk_verdict_most(const rdk_report *r);
+void rdk_verdict_more(rdk_text *t, size_t more);
 void rdk_verdict_name(rdk_text *t, const rdk_report *r, size_t series);
 /* Does a lie below b as a whole? False where one of them is no interval. */
 bool rdk_intervals_part(rdk_interval a, rdk_interval b);

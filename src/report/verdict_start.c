@@ -12,12 +12,16 @@
 
 void rdk_verdict_start(rdk_report *r, rdk_text *t)
 {
-    size_t told = 0;
+    size_t told = 0, more = 0;
     for (size_t s = 0; s < r->n_series; s++) {
         rdk_interval e = rdk_verdict_figure(r, s, rdk_run_entropy_start);
         rdk_cell c = rdk_verdict_cell(r, s);
         const rdk_report_run *run = rdk_cell_example(r, &c);
         if (!e.n || !run) continue;
+        if (told == rdk_verdict_most(r)) {
+            more++;
+            continue;
+        }
         if (!told++)
             rdk_text_add(t,
                          "<li>Before the first update, at d_k = %zu, the entropy of attention "
@@ -35,13 +39,21 @@ void rdk_verdict_start(rdk_report *r, rdk_text *t)
             rdk_text_add(t, ")");
         }
     }
+    if (more) rdk_text_add(t, " (%zu more: see the table)", more);
     rdk_text_add(t, told ? "; 1 is uniform, 0 is a single key.</li>\n" : "");
 }
 
 /* ---- the gradient at the scores -------------------------------------------------------------- */
 
-/* The series that starts with the least entropy, and the one it is held against: sqrt, or that of
- * the most. */
+/* Is it one of sqrt? 1: plain; more: the longer its name; 0: no. */
+static size_t is_sqrt(const char *series)
+{
+    bool ours = !strncmp(series, "sqrt", 4) && (!series[4] || series[4] == ',');
+    return ours ? strlen(series) - 3 : 0;
+}
+
+/* The series that starts with the least entropy, and the one it is held against: sqrt, as plain as
+ * there is, or that of the most. */
 static bool find_pair(rdk_report *r, size_t *least, size_t *most)
 {
     double low = INFINITY, high = -INFINITY;
@@ -57,19 +69,27 @@ static bool find_pair(rdk_report *r, size_t *least, size_t *most)
             *most = s;
         }
     }
-    for (size_t s = 0; s < r->n_series; s++)
-        if (!strcmp(r->series[s], "sqrt") && s != *least) *most = s;
+    size_t plainest = SIZE_MAX;
+    for (size_t s = 0; s < r->n_series; s++) {
+        size_t rank = is_sqrt(r->series[s]);
+        bool measured = rdk_verdict_figure(r, s, rdk_run_entropy_start).n > 0;
+        if (!rank || s == *least || rank >= plainest || !measured) continue;
+        plainest = rank;
+        *most = s;
+    }
     return *least != *most;
 }
 
-/* "12 % had a largest p above 0.9, 3 % above 0.99": of the rows before the first update. */
-static bool saturation_words(rdk_report *r, rdk_text *t, size_t series, double *sat90)
+/* "3 % (12 %) under sqrt": of the rows before the first update those with a largest p above 0.99,
+ * the saturated ones, and above 0.9. */
+static bool saturation_words(rdk_report *r, rdk_text *t, size_t series, bool first, double *share)
 {
-    double sat99 = rdk_verdict_figure(r, series, rdk_run_sat99_start).mean;
-    *sat90 = rdk_verdict_figure(r, series, rdk_run_sat90_start).mean;
-    if (!isfinite(*sat90) || !isfinite(sat99)) return false;
-    rdk_text_add(t, "%.1f&nbsp;%% had a largest p above 0.9 (%.1f&nbsp;%% above 0.99) under ",
-                 100 * *sat90, 100 * sat99);
+    double sat90 = rdk_verdict_figure(r, series, rdk_run_sat90_start).mean;
+    *share = rdk_verdict_figure(r, series, rdk_run_sat99_start).mean;
+    if (!isfinite(*share) || !isfinite(sat90)) return false;
+    rdk_text_add(t, "%.1f&nbsp;%%%s (%.1f&nbsp;%%%s) under ", 100 * *share,
+                 first ? " were saturated, their largest p above 0.99" : "", 100 * sat90,
+                 first ? " above 0.9" : "");
     rdk_verdict_name(t, r, series);
     return true;
 }
@@ -78,9 +98,9 @@ static void saturation_sentence(rdk_report *r, rdk_text *t, size_t least, size_t
 {
     double under_least, under_most;
     rdk_text words = {0};
-    if (saturation_words(r, &words, least, &under_least)) {
-        rdk_text_add(&words, under_least > 0.5 ? ", so most are saturated; " : ", ");
-        if (saturation_words(r, &words, most, &under_most) && rdk_text_ok(&words, r->status))
+    if (saturation_words(r, &words, least, true, &under_least)) {
+        rdk_text_add(&words, under_least > 0.5 ? ", so most of them; " : ", ");
+        if (saturation_words(r, &words, most, false, &under_most) && rdk_text_ok(&words, r->status))
             rdk_text_add(t, ". Of all rows %s", words.data);
     }
     rdk_text_free(&words);

@@ -48,6 +48,17 @@ void rdk_verdict_name(rdk_text *t, const rdk_report *r, size_t series)
     rdk_text_add(t, "</b>");
 }
 
+size_t rdk_verdict_most(const rdk_report *r)
+{
+    enum { ALL_OF = 6, ELSE = 4 };
+    return r->n_series <= ALL_OF ? ALL_OF : ELSE;
+}
+
+void rdk_verdict_more(rdk_text *t, size_t more)
+{
+    if (more) rdk_text_add(t, " and %zu more", more);
+}
+
 bool rdk_intervals_part(rdk_interval a, rdk_interval b)
 {
     return a.n > 1 && b.n > 1 && a.mean + a.half < b.mean - b.half;

@@ -108,7 +108,7 @@ static void draw_line(rdk_report *r, rdk_text *t, const rdk_width_figure *f,
         y[n++] = value;
     }
     snprintf(classes, sizeof classes, theory ? "class=\"theory c%d\"" : "class=\"mean c%d d%d\"",
-             r->colour[series], r->colour[series]);
+             r->colour[series], r->dash[series]);
     if (n) rdk_panel_line(t, p, &(rdk_curve){n, x, y}, classes);
 }
 

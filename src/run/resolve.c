@@ -185,6 +185,14 @@ void rdk_config_unresolve(rdk_config *c)
     if (m->heads && m->d_k * m->heads == m->d_model) m->d_k = 0;
 }
 
+void rdk_config_unresolve_sizes(rdk_config *c)
+{
+    rdk_model_config *m = &c->model;
+    if (m->heads != USUAL_HEADS || m->d_model != rdk_task_type_usual_width(c->task.name)) return;
+    m->heads = m->d_model = 0;
+    if (m->d_k == USUAL_D_K) m->d_k = 0;
+}
+
 /* ---- the size of the run --------------------------------------------------------------------- */
 
 double rdk_matrix_elements(const rdk_model_config *m)

@@ -60,6 +60,14 @@ size_t rdk_task_type_usual_vocab(const char *name)
     return type ? type->vocab.initial : 0;
 }
 
+size_t rdk_task_type_usual_width(const char *name)
+{
+    enum { USUAL_WIDTH = 64 };
+    const rdk_task_type *type = find(name);
+    if (!type) return 0;
+    return type->width ? type->width : USUAL_WIDTH;
+}
+
 static void unknown(const char *name, rdk_status *s)
 {
     const char *names[TYPES];

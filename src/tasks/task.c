@@ -104,8 +104,7 @@ size_t rdk_task_tokens(const rdk_task *task)
 
 size_t rdk_task_width(const rdk_task *task)
 {
-    enum { USUAL_WIDTH = 64 };
-    return task->type->width ? task->type->width : USUAL_WIDTH;
+    return rdk_task_type_usual_width(task->type->name);
 }
 
 double rdk_task_chance_loss(const rdk_task *task)

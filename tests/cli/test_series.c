@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ * Directories of runs that were made one by one, each with another option: what their series are
+ * called, what tells them apart, what is said of them, and runs that are there twice. */
+#include "pages.h"
+
+/* ---- runs that are there twice --------------------------------------------------------------- */
+
+START_TEST(copies_count_once)
+{
+    char *dir = program_directory();
+    three_steps(dir, "runs/b", NULL);
+    copy_run(dir, "runs/b", "runs/a");
+    copy_run(dir, "runs/b", "runs/d");
+    three_steps(dir, "runs/c", WITH("--seed", "2"));
+    train(dir, TINY, WITH("--steps", "3", "--seed", "2", "--log-every", "2", "--out", "runs/e"), 0);
+    char *page = report(dir, "runs");
+    holds(page, "2 runs, varied in seed (2).");
+    holds(page, "<b>b</b>: left out: it is a again, with the same options and the same seed (1)");
+    holds(page, "<b>d</b>: left out: it is a again");
+    holds(page, "<b>e</b>: left out: it is c again, with the same options and the same seed (2)");
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* The one that went furthest stays, whatever it is called. */
+START_TEST(of_copies_the_longest_stays)
+{
+    char *dir = program_directory();
+    train(dir, TINY, WITH("--steps", "9", "--stop-at", "3", "--out", "runs/a"), 0);
+    train(dir, TINY, WITH("--steps", "9", "--out", "runs/b"), 0);
+    three_steps(dir, "runs/c", NULL);
+    char *page = report(dir, "runs");
+    holds(page, "<b>a</b>: left out: it is b again");
+    ck_assert(!strstr(page, "it is a again"));
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* A warm-up that --steps cut is no option that was chosen; steps that most runs have are no word.
+ */
+START_TEST(series_are_called_by_what_departs)
+{
+    char *dir = program_directory();
+    three_steps(dir, "runs/a", NULL);
+    three_steps(dir, "runs/b", WITH("--scale", "none"));
+    three_steps(dir, "runs/c", WITH("--softcap", "5"));
+    three_steps(dir, "runs/d", WITH("--head-temperature"));
+    three_steps(dir, "runs/e", WITH("--scale-layers", "1:none"));
+    train(dir, TINY, WITH("--steps", "5", "--out", "runs/f"), 0);
+    char *page = report(dir, "runs");
+    holds(page, "\"series\":[\"none\",\"sqrt\",\"sqrt, head-temperature\",\"sqrt, scale-layers "
+                "1:none\",\"sqrt, softcap 5\",\"sqrt, steps 5\"]");
+    holds(page, "{\"name\":\"scale-layers\",\"values\":[\"empty\",\"1:none\"]}");
+    ck_assert(!strstr(page, "warmup (2)"));
+    holds(page, "under <b>sqrt, softcap 5</b>");
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Where no run has the default and none is like most, each says what it has. */
+START_TEST(without_a_default_each_has_its_value)
+{
+    char *dir = program_directory();
+    three_steps(dir, "runs/a", WITH("--qk-clip", "20"));
+    three_steps(dir, "runs/b", WITH("--qk-clip", "30"));
+    char *page = report(dir, "runs");
+    holds(page, "\"series\":[\"qk-clip 20\",\"qk-clip 30\"]");
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- many of them ---------------------------------------------------------------------------- */
+
+enum { MANY = 18 };
+
+static void many_runs(const char *dir)
+{
+    char out[32], value[32];
+    for (int i = 0; i < MANY; i++) {
+        static const char *const options[] = {"--softcap", "--dropout", "--weight-decay"};
+        snprintf(out, sizeof out, "runs/%02d", i);
+        snprintf(value, sizeof value, "0.%d", i / 3 + 2);
+        train(dir, TINY, WITH("--steps", "1", options[i % 3], value, "--out", out), 0);
+    }
+    train(dir, TINY, WITH("--steps", "1", "--scale", "none", "--out", "runs/none"), 0);
+    train(dir, TINY, WITH("--steps", "1", "--out", "runs/sqrt"), 0);
+}
+
+START_TEST(many_series_can_be_told_apart)
+{
+    char *dir = program_directory();
+    bool seen[8][8] = {{false}};
+    int keys = 0, colour, dash;
+    many_runs(dir);
+    char *page = report(dir, "runs");
+    const char *at = strstr(page, "<figure id=\"fig-loss\""), *end = strstr(at, "</figure>");
+    while ((at = strstr(at, "<g class=\"key\"")) && at < end) {
+        at = strstr(at, "class=\"mean ");
+        ck_assert(sscanf(at, "class=\"mean c%d d%d\"", &colour, &dash) == 2);
+        ck_assert_msg(!seen[colour][dash], "colour %d, dashes %d twice", colour, dash);
+        seen[colour][dash] = true;
+        keys++;
+    }
+    ck_assert_int_eq(keys, MANY + 2);
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Sentences name a few and count the others; no command is offered for a grid of thousands. */
+START_TEST(of_many_series_little_is_said)
+{
+    char *dir = program_directory();
+    many_runs(dir);
+    char *page = report(dir, "runs");
+    char *verdict = strstr(page, "<section id=\"verdict\">");
+    strstr(verdict, "</section>")[0] = '\0';
+    ck_assert_msg(strlen(verdict) < 2500, "%zu bytes: %s", strlen(verdict), verdict);
+    holds(verdict, "(16 more: see the table); 1 is uniform");
+    holds(verdict, "; 16 more in the table");
+    holds(verdict, "under <b>none</b> got ");
+    holds(verdict, "times the gradient that it got under <b>sqrt</b>, a ratio");
+    holds(verdict, "One run of each has a final loss, so there are no intervals");
+    holds(verdict, "These 20 runs are no grid (one of all that differs has 686 points)");
+    ck_assert(!strstr(verdict, "./train ablate"));
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* The scaling is named, what is by rule is not; a grid says where it is. */
+START_TEST(the_command_has_what_was_typed)
+{
+    static const char *const small[] = {"--batch", "2",         "--steps", "1", "--eval-size",
+                                        "2",       "--threads", "1",       NULL};
+    char *dir = program_directory();
+    train(dir, small, WITH("--out", "a"), 0);
+    train(dir, small, WITH("--out", "b", "--d-k", "32"), 0);
+    char *page = report(dir, "a");
+    holds(page, "<code>./train --scale sqrt --steps 1 --batch 2 --eval-size 2</code>");
+    free(page);
+    page = report(dir, "b");
+    holds(page, "<code>./train --scale sqrt --d-k 32 --steps 1 ");
+    free(page);
+    program_run r =
+        call(dir,
+             WITH("ablate", "--scale", "none,dk", "--task", "copy", "--d-model", "8", "--heads",
+                  "2", "--batch", "2", "--eval-size", "2", "--steps", "1", "--out", "abl"),
+             0);
+    program_free(&r);
+    page = report(dir, "abl");
+    holds(page, "<code>./train ablate --scale none,dk --heads 2 --d-model 8 ");
+    holds(page, " --out abl</code>");
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+RDK_TEST_MAIN("series", {
+    ADD(copies_count_once);
+    ADD(of_copies_the_longest_stays);
+    ADD(series_are_called_by_what_departs);
+    ADD(without_a_default_each_has_its_value);
+    ADD(many_series_can_be_told_apart);
+    ADD(of_many_series_little_is_said);
+    ADD(the_command_has_what_was_typed);
+})
