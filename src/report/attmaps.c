@@ -165,7 +165,8 @@ static void draw_map(sketch *k, const maps *m, head_id h, double step, const cha
     if (k->alike && k->placed >= COLUMNS) y += BOTTOM;
     take_map(m, h, step, p);
     rdk_text_add(&k->svg, "<a href=\"#m-map\">");
-    rdk_svg_text(&k->svg, x, y - 7, "title small", title);
+    rdk_room room = {x - LEFT + 6, x - LEFT + (double)RDK_FIGURE_WIDTH / COLUMNS - 6};
+    rdk_svg_title(&k->svg, x, y - 7, &room, true, title);
     rdk_text_add(&k->svg, "</a>");
     for (size_t q = 0; q < m->tokens; q++) {
         rdk_figure_field(&k->csv, k->r->series[m->run->series]);

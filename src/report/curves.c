@@ -130,6 +130,7 @@ static void curve_json(drawing *d, size_t run, const rdk_curve *c, bool second, 
 static void panel_json(drawing *d, const rdk_curve_row *row, size_t panel, const rdk_panel *p)
 {
     rdk_level levels[RDK_MOST_LEVELS];
+    rdk_level_place places[RDK_MOST_LEVELS];
     rdk_report *r = d->r;
     rdk_text_add(d->t, "{\"box\":[%.2f,%.2f,%.2f,%.2f],\"x\":[", p->left, p->top, p->width,
                  p->height);
@@ -145,12 +146,13 @@ static void panel_json(drawing *d, const rdk_curve_row *row, size_t panel, const
     rdk_page_json(d->t, row->title);
     rdk_text_add(d->t, ",\"levels\":[");
     size_t n = row->levels ? row->levels(r, panel, row->which, levels) : 0;
+    rdk_level_places(r, row, panel, p, levels, n, places);
     for (size_t i = 0; i < n; i++) {
         rdk_text_add(d->t, "%s[", i ? "," : "");
         rdk_page_number(d->t, levels[i].y);
         rdk_text_add(d->t, ",%d,", levels[i].series);
         rdk_page_json(d->t, levels[i].label);
-        rdk_text_add(d->t, "]");
+        rdk_text_add(d->t, ",%d,%d]", (int)places[i].anchor, places[i].below);
     }
     rdk_text_add(d->t, "],\"curves\":[");
     bool first = true;
@@ -185,11 +187,12 @@ static void draw_levels(drawing *d, const rdk_curve_row *row, size_t panel, cons
 static void draw_words(drawing *d, const rdk_curve_row *row, size_t panel, const rdk_panel *p)
 {
     rdk_level levels[RDK_MOST_LEVELS];
+    rdk_level_place places[RDK_MOST_LEVELS];
     size_t n = row->levels ? row->levels(d->r, panel, row->which, levels) : 0;
+    rdk_level_places(d->r, row, panel, p, levels, n, places);
     for (size_t i = 0; i < n; i++)
         if (levels[i].series < 0 && levels[i].y <= p->y.high)
-            rdk_panel_word(d->t, p, p->x.high, levels[i].y + 0.015 * (p->y.high - p->y.low),
-                           "note end", levels[i].label);
+            rdk_panel_name(d->t, p, &levels[i], &places[i]);
 }
 
 /* The runs of a series, then their mean. A run alone is its own mean. */

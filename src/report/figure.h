@@ -37,6 +37,25 @@ double rdk_axis_place(const rdk_axis *a, double x);
 enum { RDK_MOST_TICKS = 12 };
 size_t rdk_axis_ticks(const rdk_axis *a, double ticks[RDK_MOST_TICKS]);
 
+/* ---- levels, labels.c --------------------------------------------------------------------------
+ */
+
+/* A horizontal line: ln V, a floor, what theory predicts. series < 0: of none. */
+typedef struct rdk_level {
+    double y;
+    int series;
+    const char *label;
+} rdk_level;
+enum { RDK_MOST_LEVELS = 64 };
+
+/* Where its name stands: below is its base line from the level, downwards, in figure units. A level
+ * of a series has no name. */
+typedef enum rdk_anchor { RDK_AT_END, RDK_AT_START, RDK_AT_MIDDLE } rdk_anchor;
+typedef struct rdk_level_place {
+    rdk_anchor anchor;
+    int below;
+} rdk_level_place;
+
 /* ---- panel.c --------------------------------------------------------------------------------- */
 
 typedef struct rdk_panel {
@@ -71,6 +90,7 @@ void rdk_panel_level(rdk_text *t, const rdk_panel *p, double y, const char *clas
 /* Outside of the clip, in figure units. */
 void rdk_panel_word(rdk_text *t, const rdk_panel *p, double x, double y, const char *classes,
                     const char *word);
+void rdk_panel_name(rdk_text *t, const rdk_panel *p, const rdk_level *l, const rdk_level_place *at);
 void rdk_panel_cross(rdk_text *t, const rdk_panel *p, double x, double y, const char *classes);
 void rdk_panel_bar(rdk_text *t, const rdk_panel *p, double x, double low, double high,
                    const char *classes);
@@ -94,21 +114,14 @@ enum {
     RDK_KEY_THEORY = 8,
     RDK_KEY_LEVEL = 16,
     RDK_KEY_DIAGONAL = 32,
-    RDK_KEY_DEATH = 64
+    RDK_KEY_DEATH = 64,
+    RDK_KEY_POINTS = 128 /* the series are points, not lines */
 };
 /* The series and these marks, at the top of a figure. Height it needs: rdk_key_height. */
 void rdk_figure_key(rdk_text *t, const rdk_report *r, bool half, unsigned marks);
 double rdk_key_height(const rdk_report *r, bool half, unsigned marks);
 
 /* ---- curves.c -------------------------------------------------------------------------------- */
-
-/* A horizontal line: ln V, a floor, what theory predicts. series < 0: of none. */
-typedef struct rdk_level {
-    double y;
-    int series;
-    const char *label;
-} rdk_level;
-enum { RDK_MOST_LEVELS = 64 };
 
 /* A row of panels, one for each d_k: one curve of every run. */
 typedef struct rdk_curve_row {
@@ -118,6 +131,10 @@ typedef struct rdk_curve_row {
     bool log, share; /* share: from 0 to 1 */
     size_t (*levels)(rdk_report *r, size_t panel, size_t which, rdk_level *out);
 } rdk_curve_row;
+
+/* Where the names of n levels stand in a panel: labels.c. */
+void rdk_level_places(const rdk_report *r, const rdk_curve_row *row, size_t panel,
+                      const rdk_panel *p, const rdk_level *levels, size_t n, rdk_level_place *out);
 
 /* budget: points that all curves together may have, so that the page stays small. */
 void rdk_curve_figure(rdk_report *r, rdk_text *t, const char *id, const rdk_curve_row *rows,

@@ -82,7 +82,12 @@ void rdk_figure_key(rdk_text *t, const rdk_report *r, bool half, unsigned marks)
         char classes[32];
         snprintf(classes, sizeof classes, "mean c%d d%d", r->colour[s], r->dash[s]);
         rdk_text_add(t, "<g class=\"key\" data-s=\"%zu\">", s);
-        sample(t, classes, x, y - 4, "h28");
+        if (marks & RDK_KEY_POINTS) {
+            snprintf(classes, sizeof classes, "dot c%d", r->colour[s]);
+            sample(t, classes, x, y - 4, "m10.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z");
+        } else {
+            sample(t, classes, x, y - 4, "h28");
+        }
         rdk_svg_text(t, x + BEHIND, y, "label", r->series[s]);
         rdk_text_add(t, "</g>\n");
     }

@@ -279,7 +279,8 @@ function drawMarks(e, panel, axes) {
   panel.levels.forEach(function (l) {
     var share = place(axes.y, l[0]);
     if (l[1] < 0 && share >= 0 && share <= 1) {
-      make("text", { "class": "note end", x: b[0] + b[2], y: b[1] + b[3] * (1 - share) - 3 }, e, l[2]);
+      make("text", { "class": ["note end", "note", "note mid"][l[3]],
+        x: [b[0] + b[2], b[0] + 4, b[0] + b[2] / 2][l[3]], y: b[1] + b[3] * (1 - share) + l[4] }, e, l[2]);
     }
   });
   panel.curves.forEach(function (c) {

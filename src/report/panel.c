@@ -111,7 +111,8 @@ void rdk_panel_open(rdk_text *t, const rdk_panel *p, const char *id, size_t k)
     rdk_coordinate(t, p->height + 2 * EDGE);
     rdk_text_add(t, "\"/></clipPath>\n");
     if (p->metric) rdk_text_add(t, "<a href=\"#m-%s\">", p->metric);
-    rdk_svg_text(t, p->left, p->top - 8, "title", p->title);
+    rdk_svg_title(t, p->left, p->top - 8,
+                  &(rdk_room){p->left - LEFT + 6, p->left + p->width + RIGHT - 6}, false, p->title);
     if (p->metric) rdk_text_add(t, "</a>");
     rdk_text_add(t, "<g class=\"axes\">");
     draw_ticks(t, p);
@@ -224,6 +225,13 @@ void rdk_panel_word(rdk_text *t, const rdk_panel *p, double x, double y, const c
                     const char *word)
 {
     rdk_svg_text(t, at_x(p, x), at_y(p, y), classes, word);
+}
+
+void rdk_panel_name(rdk_text *t, const rdk_panel *p, const rdk_level *l, const rdk_level_place *at)
+{
+    static const char *const classes[] = {"note end", "note", "note mid"};
+    double x[] = {p->left + p->width, p->left + 4, p->left + p->width / 2};
+    rdk_svg_text(t, x[at->anchor], at_y(p, l->y) + at->below, classes[at->anchor], l->label);
 }
 
 /* Inside the box, or at its edge. */

@@ -162,14 +162,15 @@ static void deviation_figure(rdk_report *r, rdk_text *t)
         }
     }
     rdk_axis_finish(&both);
-    rdk_panel p = rdk_panel_at(0, 1, 2, rdk_key_height(r, true, RDK_KEY_DIAGONAL), &height);
+    rdk_panel p =
+        rdk_panel_at(0, 1, 2, rdk_key_height(r, true, RDK_KEY_DIAGONAL | RDK_KEY_POINTS), &height);
     p.title = "Score deviation before the first update";
     p.metric = "score_std";
     p.x = p.y = both;
     p.x.label = "predicted std of the scores";
     p.y.label = "measured";
     rdk_figure_open(t, rdk_report_id(r, "fig-std"), "marks", true, height, p.title);
-    rdk_figure_key(t, r, true, RDK_KEY_DIAGONAL);
+    rdk_figure_key(t, r, true, RDK_KEY_DIAGONAL | RDK_KEY_POINTS);
     rdk_panel_open(t, &p, rdk_report_id(r, "fig-std"), 0);
     rdk_panel_clip(t, &p, rdk_report_id(r, "fig-std"), 0);
     double ends[] = {both.low, both.high};

@@ -63,7 +63,8 @@ static bool draw_map(rdk_text *t, const rdk_report_run *run, const box *b, const
     if (rows > MOST_ROWS) rows = MOST_ROWS;
     double tall = b->height / (double)rows, last = fmax(run->step, 1);
     rdk_text_add(t, "<a href=\"#m-sat99\">");
-    rdk_svg_text(t, b->x, b->y - 7, "title", title);
+    rdk_svg_title(t, b->x, b->y - 7, &(rdk_room){b->x - LEFT + 6, b->x + b->width + GAP - 6}, false,
+                  title);
     rdk_text_add(t, "</a>");
     for (size_t k = 0; k < rows; k++) {
         box row = {b->x, b->y + tall * (double)k, b->width, tall};

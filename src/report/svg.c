@@ -115,3 +115,37 @@ void rdk_svg_text(rdk_text *t, double x, double y, const char *classes, const ch
     rdk_html(t, text);
     rdk_text_add(t, "</text>");
 }
+
+/* Fonts differ: a letter is taken to be this wide, of the font's size, and where a title has little
+ * room the width is set. */
+void rdk_svg_title(rdk_text *t, double x, double y, const rdk_room *room, bool small,
+                   const char *text)
+{
+    static const double letter = 0.56, spare = 1.15, closest = 0.8;
+    double size = letter * (small ? 10 : 12), most = room->to - room->from;
+    size_t n = strlen(text), fits = (size_t)(most / size / closest);
+    double width = size * (double)n;
+    if (x + spare * width <= room->to) {
+        rdk_svg_text(t, x, y, small ? "title small" : "title", text);
+        return;
+    }
+    rdk_text_add(t, "<text x=\"");
+    rdk_coordinate(t, fmax(room->from, fmin(x, room->to - width)));
+    rdk_text_add(t, "\" y=\"");
+    rdk_coordinate(t, y);
+    rdk_text_add(t, "\" class=\"title%s\" lengthAdjust=\"spacingAndGlyphs\" textLength=\"",
+                 small ? " small" : "");
+    rdk_coordinate(t, fmin(width, most));
+    rdk_text_add(t, "\">");
+    if (n > fits) {
+        while (fits > 4 && ((unsigned char)text[fits - 3] & 0xC0) == 0x80)
+            fits--; /* whole letters */
+        rdk_text cut = {0};
+        rdk_text_bytes(&cut, text, fits - 3);
+        rdk_html(t, cut.data ? cut.data : "");
+        rdk_text_add(t, "...<title>");
+        rdk_text_free(&cut);
+    }
+    rdk_html(t, text);
+    rdk_text_add(t, n > fits ? "</title></text>" : "</text>");
+}

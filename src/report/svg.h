@@ -21,4 +21,14 @@ char *rdk_readable(double x, char buf[RDK_READABLE]);
 /* "<text x= y= class=>...</text>", escaped. */
 void rdk_svg_text(rdk_text *t, double x, double y, const char *classes, const char *text);
 
+/* From where to where a title may reach. */
+typedef struct rdk_room {
+    double from, to;
+} rdk_room;
+/* A title that begins at x where it has room behind it, else further left; too long for all of the
+ * room it is drawn closer, and cut where that would not be legible (the pointer reads all of it).
+ * small: 10 px, else 12. */
+void rdk_svg_title(rdk_text *t, double x, double y, const rdk_room *room, bool small,
+                   const char *text);
+
 #endif

@@ -129,6 +129,32 @@ static void made_up_run(const char *dir, const char *scale, int width, int seed)
     rdk_text_free(&path);
 }
 
+/* Every title of panels in a row ends before the next one begins, and before the figure does. */
+static void titles_have_room(const char *page)
+{
+    static const double letter = 6.5; /* of a title of 12 px */
+    enum { WIDTH = 960 };
+    const char *at = page;
+    double end = 0, line = -1, x, y, length;
+    size_t titles = 0;
+    while ((at = strstr(at, "<text x=\""))) {
+        const char *text = strchr(at, '>') + 1, *more = strstr(at, "class=\"title");
+        ck_assert(sscanf(at, "<text x=\"%lf\" y=\"%lf\"", &x, &y) == 2);
+        at += 5;
+        if (!more || more > text) continue;
+        bool small = !strncmp(more, "class=\"title small", 18);
+        const char *set = strstr(more, "textLength=\"");
+        if (!set || set > text || sscanf(set, "textLength=\"%lf", &length) != 1)
+            length = letter * (small ? 10. / 12 : 1) * (double)strcspn(text, "<");
+        ck_assert_msg(x + length <= WIDTH, "beyond the figure: %.60s", text);
+        ck_assert_msg(y != line || x > end + 4 || x < 60, "touches the one before: %.60s", text);
+        end = x + length;
+        line = y;
+        titles++;
+    }
+    ck_assert_uint_ge(titles, 4 * 2 * WIDTHS);
+}
+
 START_TEST(a_large_ablation_is_a_small_page)
 {
     static const char *const scales[SCALES] = {"none", "sqrt", "dk", "qknorm"};
@@ -138,6 +164,7 @@ START_TEST(a_large_ablation_is_a_small_page)
             for (int seed = 1; seed <= SEEDS; seed++) made_up_run(dir, scales[i], 16 << k, seed);
     char *page = report(dir, "abl");
     ck_assert_msg(strlen(page) < 2000000, "%zu bytes", strlen(page));
+    titles_have_room(page);
     holds(page, "80 runs, varied in scale (4), d-k (4), seed (5).");
     holds(page, "Thinned to at most");
     free(page);

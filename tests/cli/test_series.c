@@ -134,6 +134,22 @@ START_TEST(of_many_series_little_is_said)
 }
 END_TEST
 
+/* Section 3 has points, and so has its key; the loss has lines. */
+START_TEST(the_key_shows_what_is_drawn)
+{
+    char *dir = program_directory();
+    three_steps(dir, "run", NULL);
+    char *page = report(dir, "run");
+    const char *std = strstr(strstr(page, "<figure id=\"fig-std\""), "<g class=\"key\"");
+    const char *loss = strstr(strstr(page, "<figure id=\"fig-loss\""), "<g class=\"key\"");
+    static const char point[] = "<g class=\"key\" data-s=\"0\"><path class=\"dot c1\"";
+    ck_assert_msg(!strncmp(std, point, sizeof point - 1), "%.120s", std);
+    ck_assert(strncmp(loss, point, sizeof point - 1) != 0);
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* The scaling is named, what is by rule is not; a grid says where it is. */
@@ -171,5 +187,6 @@ RDK_TEST_MAIN("series", {
     ADD(without_a_default_each_has_its_value);
     ADD(many_series_can_be_told_apart);
     ADD(of_many_series_little_is_said);
+    ADD(the_key_shows_what_is_drawn);
     ADD(the_command_has_what_was_typed);
 })

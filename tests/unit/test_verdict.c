@@ -295,7 +295,28 @@ START_TEST(a_spike_between_drawn_steps_is_saved)
 }
 END_TEST
 
+/* ---- names of lines -------------------------------------------------------------------------- */
+
+/* Circles at chance stand where the name of chance would, at the end and in the middle; the
+ * training curve crosses it at the start: the name moves up. Those of the loss are on their lines.
+ */
+START_TEST(the_name_of_a_line_lies_on_no_curve)
+{
+    static const made low = {"done", 2, .03, .04, .5, .3, 1, 1};
+    rdk_setting settings[] = {{option("seed"), "1..2", true}};
+    begin(settings, 1);
+    run(0, &low);
+    run(1, &low);
+    char *page = page_of_the_grid();
+    holds(page, "[0.03125,-1,\"chance\",0,-11]");
+    holds(page, "\"ln V\",0,-3]");
+    rdk_free(page);
+    end();
+}
+END_TEST
+
 RDK_TEST_MAIN("verdict", {
+    ADD(the_name_of_a_line_lies_on_no_curve);
     ADD(the_table_and_the_verdict_have_these_numbers);
     ADD(the_report_and_the_results_say_the_same);
     ADD(the_same_while_a_run_is_not_finished);
