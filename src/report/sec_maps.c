@@ -136,7 +136,8 @@ static void saturation_figure(rdk_report *r, rdk_text *t)
             const rdk_report_run *run = rdk_cell_example(r, &c);
             if (!run || !run->layers) continue;
             rdk_text title = {0};
-            rdk_text_add(&title, "%s, d_k = %zu", r->series[s], r->d_k[p]);
+            rdk_text_add(&title, "%s", r->series[s]);
+            if (r->n_panels > 1) rdk_text_add(&title, ", d_k = %zu", r->d_k[p]);
             box b = {cell * (double)(s % columns) + LEFT,
                      22 + LABELS + line * rdk_count(p * lines + s / columns), cell - LEFT - GAP,
                      tall};
