@@ -45,14 +45,14 @@ report_grid() { # [X=NAME]...
     for pair; do cp "$grid/figures/${pair%%=*}.svg" "$FIGURES/${pair#*=}.svg"; done
 }
 
-# Makes $grid a directory that holds the runs of several grids, for one report.
-join_grids() { # NAME GRID...
+# Makes $grid a directory that holds runs of several grids, for one report.
+join_grids() { # NAME GRID/POINTS...; POINTS may be a pattern
     grid=runs/science/$1
     shift
     rm -rf "$grid"
     mkdir -p "$grid"
     for from; do
-        for run in "runs/science/$from"/*/config.ini; do
+        for run in runs/science/$from/config.ini; do
             run=$(dirname "${run#runs/science/}")
             ln -s "../$run" "$grid/$(echo "$run" | tr / -)"
         done
