@@ -184,6 +184,8 @@ void rdk_text_shell_word(rdk_text *t, const char *word);
 void rdk_text_shell(rdk_text *t, const char *path);
 /* One field of CSV as RFC 4180 has it: quoted where it holds a comma, a quote or a line end. */
 void rdk_text_csv(rdk_text *t, const char *field);
+/* Rounded up: "12 s", "3 min", "2.1 h". */
+void rdk_text_duration(rdk_text *t, double seconds);
 bool rdk_text_ok(const rdk_text *t, rdk_status *s);
 void rdk_text_free(rdk_text *t);
 

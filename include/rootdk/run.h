@@ -106,6 +106,9 @@ char *rdk_quote(const char *word, char buf[RDK_QUOTE_TEXT]);
 bool rdk_option_counts(const rdk_config *c, const rdk_option *o, rdk_status *s);
 
 void rdk_config_init(rdk_config *c); /* all defaults */
+/* Refuses (RDK_EVALUE) a warmup longer than the run, where somebody typed it: of a default or of a
+ * file rdk_config_resolve takes as much as fits. */
+bool rdk_config_warmup_fits(const rdk_config *c, rdk_status *s);
 /* "key = value" lines, '#' comments; a value that begins with '"' is quoted (\" and \\ inside).
  * Any option may stand there, each once. name: the file, for messages with line numbers.
  * given: [option_count], receives true for each key set, or NULL. On failure (RDK_EVALUE) c holds
@@ -148,6 +151,11 @@ typedef struct rdk_run_io {
  * telling which options). directory: receives the run's path. */
 rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
                       char directory[RDK_PATH_TEXT], rdk_status *s);
+/* Operations of one step: a multiply-add counts as two, each weight of a product once forward and
+ * twice backward, attention in full (the half that a causal mask saves counts as speed). c is
+ * resolved. */
+double rdk_step_flops(const rdk_config *c);
+
 /* What would be trained: options, parameters by tensor, decay list, predictions. */
 bool rdk_describe(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_status *s);
 /* The first sequences of the first batch: input, target, loss mask side by side. */

@@ -137,8 +137,6 @@ double rdk_point_rate(const rdk_ablation *a, size_t point);
 void rdk_pace_add(rdk_pace *p, const rdk_ablation *a, size_t point);
 /* "about 3 min, as fast as the runs that are done"; a range by stated rates where none is known. */
 void rdk_pace_words(const rdk_pace *p, double flops, size_t jobs, int threads, rdk_text *t);
-/* "12 s", "3 min", "2.1 h". */
-void rdk_text_duration(rdk_text *t, double seconds);
 
 /* ---- pool.c: the processes --------------------------------------------------------------- */
 

@@ -37,16 +37,6 @@ void rdk_pace_add(rdk_pace *p, const rdk_ablation *a, size_t point)
     p->seconds += rdk_point_flops(a, point) / rate;
 }
 
-void rdk_text_duration(rdk_text *t, double seconds)
-{
-    if (seconds < 90)
-        rdk_text_add(t, "%.0f s", ceil(fmax(seconds, 1)));
-    else if (seconds < 90 * 60)
-        rdk_text_add(t, "%.0f min", ceil(seconds / 60));
-    else
-        rdk_text_add(t, "%.1f h", seconds / 3600);
-}
-
 void rdk_pace_words(const rdk_pace *p, double flops, size_t jobs, int threads, rdk_text *t)
 {
     double at_once = fmax((double)jobs, 1);

@@ -84,12 +84,7 @@ void rdk_point_config(const rdk_ablation *a, size_t point, rdk_config *c)
 double rdk_point_flops(const rdk_ablation *a, size_t point)
 {
     const rdk_config *c = &a->resolved[point];
-    const rdk_model_config *m = &c->model;
-    double width = (double)m->d_model, heads = (double)(m->heads * m->d_k), t = (double)m->max_len;
-    double matrices = m->mlp == RDK_MLP_NONE ? 0 : m->mlp == RDK_MLP_SWIGLU ? 3 : 2;
-    double layer = 4 * width * heads + matrices * width * (double)m->d_ff + 2 * heads * t;
-    double token = (double)m->layers * layer + width * (double)m->vocab;
-    return 6 * token * t * (double)c->batch * (double)c->accum * (double)c->steps;
+    return rdk_step_flops(c) * (double)c->steps;
 }
 
 /* ---- what its directory says ----------------------------------------------------------------- */

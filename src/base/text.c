@@ -4,6 +4,7 @@
  * Invariant: data ends with NUL at data[size] where it is not NULL, and room > size. After a failed
  * append the text stays as it was and `failed` is set for good.
  * Read next: file.c. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,16 @@ void rdk_text_shell(rdk_text *t, const char *path)
 {
     if (*path == '-') add_string(t, "./");
     rdk_text_shell_word(t, path);
+}
+
+void rdk_text_duration(rdk_text *t, double seconds)
+{
+    if (seconds < 90)
+        rdk_text_add(t, "%.0f s", ceil(fmax(seconds, 1)));
+    else if (seconds < 90 * 60)
+        rdk_text_add(t, "%.0f min", ceil(seconds / 60));
+    else
+        rdk_text_add(t, "%.1f h", seconds / 3600);
 }
 
 bool rdk_text_ok(const rdk_text *t, rdk_status *s)

@@ -17,6 +17,7 @@
 #include "attention_backward.c"
 #include "loss.c"
 #include "optim.c"
+#include "peak.c"
 
 #define TEXT_OF(name) #name
 #define TEXT(name)    TEXT_OF(name)
@@ -53,4 +54,5 @@ const rdk_kernels RDK_ISA_TABLE = {
     .dot = dot,
     .adamw = adamw,
     .sgd = sgd,
+    .multiply_adds = multiply_adds,
 };

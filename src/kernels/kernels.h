@@ -152,6 +152,10 @@ typedef struct rdk_kernels {
     /* g = factor * grad + weight_decay w; m = momentum m + g; w -= lr m. Returns as adamw. */
     double (*sgd)(double lr, double momentum, double weight_decay, double factor, size_t n,
                   rdk_real *w, const rdk_real *grad, rdk_real *m);
+
+    /* n rounds of x = x a + b in registers, *flops operations in all; the mean of where they end,
+     * b / (1 - a) for |a| < 1 and enough rounds. The limit that products are measured by. */
+    double (*multiply_adds)(size_t n, double a, double b, double *flops);
 } rdk_kernels;
 
 /* Elements of scratch that one thread needs in attention and its backward. */

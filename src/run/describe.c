@@ -32,48 +32,6 @@ static void parameter_table(const rdk_trainer *r, FILE *out)
     }
 }
 
-/* Multiply-adds of one token's forward pass in matrices: every linear weight once; and in
- * attention, in full (the causal half is not taken off): q.k, or w.tanh, and p v over T keys. */
-static double step_flops(const rdk_trainer *r)
-{
-    const rdk_model_config *m = &r->config.model;
-    double weights = 0, len = (double)r->batch.len;
-    for (size_t i = 0; i < rdk_model_param_count(r->model); i++) {
-        const rdk_param *p = rdk_model_param(r->model, i);
-        bool multiplies = p->tensor.n_dims == 2 && p->role != RDK_ROLE_POSITIONS &&
-                          p->role != RDK_ROLE_QK_GAIN && p->role != RDK_ROLE_SCORE &&
-                          (p->role != RDK_ROLE_TOKENS || m->tie);
-        if (multiplies) weights += (double)rdk_size(&p->tensor);
-    }
-    double attention = 2.0 * (double)(m->layers * m->heads * m->d_k) * len;
-    return 6 * (weights + attention) * len * (double)r->batch.n; /* forward 2, backward 4 */
-}
-
-/* Of additive attention: one for each pair and each of its d_k, again in backward. */
-static double step_tanhs(const rdk_trainer *r)
-{
-    const rdk_model_config *m = &r->config.model;
-    if (m->attention == RDK_DOT) return 0;
-    double pairs = (double)r->batch.n * (double)r->batch.len * (double)r->batch.len;
-    return 2 * pairs * (double)(m->layers * m->heads * m->d_k);
-}
-
-static void cost_lines(const rdk_trainer *r, FILE *out)
-{
-    rdk_text n = {0};
-    rdk_words_count(&n, (uint64_t)(r->batch.n * r->batch.len));
-    fprintf(out, "\na step   %s tokens, %.4g GFLOP (attention in full)", n.data ? n.data : "",
-            step_flops(r) / 1e9);
-    if (step_tanhs(r) > 0) fprintf(out, " and %.4g G tanh", step_tanhs(r) / 1e9);
-    fprintf(out, ", %zu sequences at once\n", rdk_pass_sequences(&r->config));
-    rdk_text_free(&n);
-    double state = (double)rdk_model_size(r->model) * sizeof(rdk_real);
-    fprintf(
-        out,
-        "memory   %.4g MiB of weights, as much again for gradients and for each of %d moments\n",
-        state / (1 << 20), rdk_optimizer_state_count(r->optimizer));
-}
-
 /* The decay list by name, as the optimizer applies it. */
 static void decay_line(const rdk_trainer *r, FILE *out)
 {
@@ -84,7 +42,7 @@ static void decay_line(const rdk_trainer *r, FILE *out)
     fputc('\n', out);
 }
 
-static void describe(const rdk_trainer *r)
+static void describe(rdk_trainer *r)
 {
     FILE *out = r->io->out;
     rdk_text t = {0};
@@ -105,7 +63,7 @@ static void describe(const rdk_trainer *r)
     else
         fprintf(out, "without a formula\n");
     parameter_table(r, out);
-    cost_lines(r, out);
+    rdk_speed_lines(r, out);
     decay_line(r, out);
     t.size = 0;
     rdk_config_write(&r->config, RDK_OPT_FINDS, &t);

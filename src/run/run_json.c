@@ -135,10 +135,10 @@ bool rdk_run_json_find(const rdk_trainer *r, const char *key, rdk_text *value, b
     *found = false;
     if (!rdk_file_exists(rdk_rundir_file(&r->directory, "run.json", path))) return true;
     rdk_record *record = rdk_record_read(path, &cause);
-    if (!record && cause.code == RDK_EFORMAT) /* "PATH:LINE: what" */
-        return rdk_fail(s, RDK_EFORMAT, "%s is damaged: line %s (take it away, or put it back)",
-                        path, cause.message + strlen(path) + 1);
-    if (!record) return rdk_fail(s, cause.code, "%s", cause.message);
+    if (!record)
+        return rdk_fail(s, cause.code, "%s%s", cause.message,
+                        cause.code == RDK_EFORMAT ? " (damaged: take it away, or put it back)"
+                                                  : "");
     const char *word = rdk_record_word(record, key);
     *found = word != NULL;
     if (word) rdk_text_add(value, "%s", word);

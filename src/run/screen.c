@@ -153,17 +153,6 @@ void rdk_screen_eval(const rdk_trainer *r, const rdk_score *p)
     fflush(r->io->out);
 }
 
-static void duration(char *buf, size_t size, double seconds)
-{
-    long s = (long)(seconds + 0.5);
-    if (s < 60)
-        snprintf(buf, size, "%lds", s);
-    else if (s < 3600)
-        snprintf(buf, size, "%ldm%02lds", s / 60, s % 60);
-    else
-        snprintf(buf, size, "%ldh%02ldm", s / 3600, s % 3600 / 60);
-}
-
 void rdk_screen_progress(rdk_trainer *r)
 {
     static const double LEAST_SECONDS_APART = 0.1;
@@ -172,13 +161,15 @@ void rdk_screen_progress(rdk_trainer *r)
     if (!r->io->progress || !r->io->err || now - r->progress_drawn < LEAST_SECONDS_APART) return;
     r->progress_drawn = now;
     double rate = (double)(r->step - r->started_step) / (now - r->started);
-    char bar[BAR_CELLS + 1], left[32];
+    char bar[BAR_CELLS + 1];
+    rdk_text left = {0};
     int full = (int)((double)r->step / (double)c->steps * BAR_CELLS);
     for (int i = 0; i < BAR_CELLS; i++) bar[i] = i < full ? '#' : '.';
     bar[BAR_CELLS] = 0;
-    duration(left, sizeof left, (double)(c->steps - r->step) / rate);
+    rdk_text_duration(&left, (double)(c->steps - r->step) / rate);
     fprintf(r->io->err, "\r\033[K[%s] %" PRIu64 "/%" PRIu64 "  %.1f steps/s  %s left", bar, r->step,
-            c->steps, rate, left);
+            c->steps, rate, left.data ? left.data : "");
+    rdk_text_free(&left);
     fflush(r->io->err);
 }
 

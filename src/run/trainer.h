@@ -235,6 +235,16 @@ void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds);
 /* Seconds of this call that were spent on measuring; NAN where no step went without it. */
 double rdk_cost_seconds(const rdk_trainer *r);
 
+/* ---- speed.c --------------------------------------------------------------------------------- */
+
+/* FLOP/s of multiply-adds in registers with all threads, measured now (some 50 ms). */
+double rdk_speed_peak(void);
+/* What a step costs, for --describe: operations, bytes, memory, and its time, for which some steps
+ * are tried (two seconds; the weights of r change). */
+void rdk_speed_lines(rdk_trainer *r, FILE *out);
+/* The rate of the gradients of this call beside the peak; nothing after less than a second. */
+void rdk_speed_summary(const rdk_trainer *r, FILE *out);
+
 /* ---- profile.c ------------------------------------------------------------------------------- */
 
 /* The table of --profile on io->err; nothing without the option. */

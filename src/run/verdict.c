@@ -82,6 +82,7 @@ static void cost_line(const rdk_trainer *r)
     double seconds = rdk_cost_seconds(r), all = rdk_seconds() - r->started;
     if (!r->io->progress || !r->io->err || !isfinite(seconds) || !(all > 0)) return;
     fprintf(r->io->err, "time     %.3g s, %.2g%% of it for measuring\n", all, 100 * seconds / all);
+    rdk_speed_summary(r, r->io->err);
 }
 
 void rdk_verdict(const rdk_trainer *r, const rdk_finals *f)

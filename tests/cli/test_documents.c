@@ -204,7 +204,8 @@ static char *on_one_line(char *text)
 START_TEST(every_test_that_is_named_exists)
 {
     static const char *const pages[] = {"architecture.md", "metrics.md",     "files.md",
-                                        "theory.md",       "scaling-out.md", "report.md"};
+                                        "theory.md",       "scaling-out.md", "report.md",
+                                        "policies.md",     "embedding.md"};
     static const char between[] = "` in `tests/";
     int n = 0;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {

@@ -151,8 +151,8 @@ START_TEST(looking_writes_nothing)
     program_run r = train_and_read(dir, TINY, WITH("--describe", "--out", "run", "--bias"), 0);
     static const char *const described[] = {
         "tensor", "shape", "decay",   "predicted", "layers.0.attention.wq.weight",
-        "5 x 8",  "bias",  "d-k = 4", "entropy",   "memory",
-        NULL};
+        "5 x 8",  "bias",  "d-k = 4", "entropy",   "\nmemory ", "\na step ",
+        "\ntime  ", " ms a step, tried just now: ", "\nrate  ", " that ", NULL};
     for (int i = 0; described[i]; i++)
         ck_assert_msg(strstr(r.out, described[i]), "no %s", described[i]);
     program_free(&r);

@@ -52,6 +52,20 @@ START_TEST(unknown_names_choose_the_best)
 }
 END_TEST
 
+/* What a machine's limit is measured with does the work that it says. */
+START_TEST(chains_end_where_they_must)
+{
+    TABLE(k);
+    double flops, more;
+    ck_assert_close(k->multiply_adds(100, 0.5, 1, &flops), 2, 1e-6, 0);
+    ck_assert_close(k->multiply_adds(1000, -0.25, 1, &more), 0.8, 1e-6, 0);
+    ck_assert(flops > 0 && more == 10 * flops);
+    /* chain c begins at c a and comes to c a^3 + b a + b: the mean shows 16 chains, or 12 */
+    double two_rounds = k->multiply_adds(2, 0.5, 1, &flops);
+    ck_assert(two_rounds == 1.5 + 15 / 16.0 || two_rounds == 1.5 + 11 / 16.0);
+}
+END_TEST
+
 START_TEST(scratch_is_linear_in_the_length)
 {
     size_t one = rdk_attention_scratch(1024, 64, 64), two = rdk_attention_scratch(2048, 64, 64);
@@ -69,5 +83,6 @@ RDK_TEST_MAIN("kernels_select", {
     ADD(best_is_the_default);
     ADD_LOOP(every_table_can_be_forced, ISAS);
     ADD_LOOP(unknown_names_choose_the_best, 4);
+    ADD_LOOP(chains_end_where_they_must, ISAS);
     ADD(scratch_is_linear_in_the_length);
 })

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ * What a step costs: its operations, its bytes, and its time on this machine, beside the most that
+ * the machine could do.
+ *
+ * Invariant: figures of time are measured here and now, and go to the reader alone: nothing that a
+ * run leaves depends on them.
+ * Read next: cost.c, bench/README.md. */
+#include "trainer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/parallel.h"
+#include "kernels/kernels.h"
+#include "words.h"
+
+double rdk_step_flops(const rdk_config *c)
+{
+    const rdk_model_config *m = &c->model;
+    double width = (double)m->d_model, inner = (double)(m->heads * m->d_k),
+           len = (double)m->max_len;
+    double in_mlp = m->mlp == RDK_MLP_NONE ? 0 : m->mlp == RDK_MLP_SWIGLU ? 3 : 2;
+    double layer = 4 * width * inner + in_mlp * width * (double)m->d_ff + 2 * inner * len;
+    double token = (double)m->layers * layer + width * (double)m->vocab;
+    return 6 * token * len * (double)c->batch * (double)c->accum; /* forward 2, backward 4 */
+}
+
+/* Of additive attention: one for each pair and each of its d_k, again in backward. */
+static double step_tanhs(const rdk_trainer *r)
+{
+    const rdk_model_config *m = &r->config.model;
+    if (m->attention == RDK_DOT) return 0;
+    double pairs = (double)r->batch.n * (double)r->batch.len * (double)r->batch.len;
+    return 2 * pairs * (double)(m->layers * m->heads * m->d_k);
+}
+
+/* Bytes that a step has to move at least: the weights through every pass, forward and for both
+ * gradients; gradients and moments through the update, read and written. */
+static double step_bytes(const rdk_trainer *r)
+{
+    double state = (double)rdk_model_size(r->model) * sizeof(rdk_real);
+    double passes = ceil((double)r->batch.n / (double)rdk_pass_sequences(&r->config));
+    return state * (3 * passes + 3 + 2 * rdk_optimizer_state_count(r->optimizer));
+}
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+double rdk_speed_peak(void)
+{
+    /* a round of some milliseconds; the best counts, as others may want the processor too */
+    enum { ROUNDS = 9, CHAIN = 2 * 1000 * 1000, MOST_THREADS = 1024 };
+    const rdk_kernels *k = rdk_kernels_get();
+    int threads = rdk_threads() < MOST_THREADS ? rdk_threads() : MOST_THREADS;
+    double best = 0, flops[MOST_THREADS], end[MOST_THREADS];
+    for (int round = 0; round < ROUNDS; round++) {
+        double done = 0, begun = rdk_seconds();
+        RDK_PARALLEL_FOR
+        for (int t = 0; t < threads; t++) end[t] = k->multiply_adds(CHAIN, 0.5, 1, &flops[t]);
+        double seconds = rdk_seconds() - begun;
+        for (int t = 0; t < threads; t++) done += fabs(end[t] - 2) < 1e-5 ? flops[t] : 0;
+        best = fmax(best, done / seconds);
+    }
+    return best;
+}
+
+static void say_rate(FILE *out, double rate, double peak)
+{
+    fprintf(out, "%.3g GFLOP/s, %.0f%% of the %.3g that %d thread%s can do", rate / 1e9,
+            100 * rate / peak, peak / 1e9, rdk_threads(), rdk_threads() == 1 ? "" : "s");
+}
+
+/* ---- of a run -------------------------------------------------------------------------------- */
+
+void rdk_speed_summary(const rdk_trainer *r, FILE *out)
+{
+    static const double least = 1; /* seconds of training of which a rate is told */
+    const rdk_cost *c = &r->cost;
+    if (!(c->plain > least)) return;
+    double rate = rdk_step_flops(&r->config) * (double)c->plain_steps / c->plain;
+    fprintf(out, "speed    gradients at ");
+    say_rate(out, rate, rdk_speed_peak());
+    fprintf(out, "\n");
+}
+
+/* ---- before one ------------------------------------------------------------------------------ */
+
+/* Seconds of a step, by trying some on this model, whose weights they change; 0: it failed. */
+static double try_steps(rdk_trainer *r)
+{
+    static const double most = 2;
+    double begun = rdk_seconds(), least = INFINITY;
+    do {
+        rdk_step_report report;
+        double from = rdk_seconds();
+        if (!rdk_step_gradients(r, false, &report)) return 0;
+        rdk_step_update(r, &report);
+        least = fmin(least, rdk_seconds() - from);
+    } while (rdk_seconds() - begun < most);
+    return least;
+}
+
+/* The time of a step: tried where that takes no more than some seconds, else supposed. */
+static void time_line(rdk_trainer *r, FILE *out)
+{
+    static const double supposed_share = 0.35, longest = 1;
+    double peak = rdk_speed_peak(), flops = rdk_step_flops(&r->config);
+    double seconds = flops / (supposed_share * peak);
+    bool tries = seconds < longest;
+    if (tries) seconds = try_steps(r);
+    fprintf(out, "time     ");
+    if (!(seconds > 0)) {
+        fprintf(out, "of a step not known: %s\n", r->status->message);
+        return;
+    }
+    rdk_text all = {0};
+    rdk_text_duration(&all, seconds * (double)r->config.steps);
+    fprintf(out, "%.3g ms a step, %s: %s for %" PRIu64 " steps, evaluations apart\nrate     ",
+            1e3 * seconds, tries ? "tried just now" : "supposed, not tried",
+            all.data ? all.data : "", r->config.steps);
+    say_rate(out, flops / seconds, peak);
+    fprintf(out, "\n");
+    rdk_text_free(&all);
+}
+
+static double activation_bytes(const rdk_trainer *r)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < r->workers; i++) bytes += (double)rdk_tape_bytes(r->tapes[i]);
+    return bytes;
+}
+
+void rdk_speed_lines(rdk_trainer *r, FILE *out)
+{
+    static const double mebi = 1 << 20;
+    rdk_text n = {0};
+    double flops = rdk_step_flops(&r->config), tanhs = step_tanhs(r);
+    rdk_words_count(&n, (uint64_t)(r->batch.n * r->batch.len));
+    fprintf(out, "\na step   %s tokens, %.4g GFLOP (attention in full)", n.data ? n.data : "",
+            flops / 1e9);
+    if (tanhs > 0) fprintf(out, " and %.4g G tanh", tanhs / 1e9);
+    fprintf(out, ", at least %.4g MiB moved; %zu sequences at once in %zu group%s\n",
+            step_bytes(r) / mebi, rdk_pass_sequences(&r->config), r->groups,
+            r->groups == 1 ? "" : "s");
+    rdk_text_free(&n);
+    double state = (double)rdk_model_size(r->model) * sizeof(rdk_real) / mebi;
+    time_line(r, out);
+    fprintf(out,
+            "memory   %.4g MiB of weights, as much for each of %d moments and %zu gradients; "
+            "%.4g MiB of activations\n",
+            state, rdk_optimizer_state_count(r->optimizer), r->groups, activation_bytes(r) / mebi);
+}
