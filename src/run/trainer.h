@@ -68,9 +68,9 @@ typedef struct rdk_trainer {
     rdk_watch *watch;                /* NULL where nothing is probed */
     double *grad_norm, *weight_norm; /* [param_count] before the update of a probed step */
     double *update_norm;             /* [param_count] of the last update */
-    rdk_real
-        *score_max; /* [workers, layers, heads]; first: of the last gradients; NULL: no --qk-clip */
-    rdk_theory *theory; /* [layers]: what attention should show at the start */
+    rdk_real *score_max;             /* [workers, layers, heads]; the first worker's: of the last
+                                      * gradients. NULL: no --qk-clip */
+    rdk_theory *theory;              /* [layers]: what attention should show at the start */
     rdk_rundir directory;
     rdk_csv metrics, attention, gradients, timing, maps;
     rdk_tensorboard tensorboard;
