@@ -289,7 +289,7 @@ typedef struct rdk_finals {
     rdk_score held_out;
     rdk_head_figures attention_first, attention_last;
     double ratio_first, ratio_last; /* |dW_Q| / |dW_V| */
-    bool have_first;                /* false where this call resumed past step 0 */
+    bool have_first;                /* false where step 0 has not been, or left no figures */
     bool have_last;                 /* false where it measured no step */
 } rdk_finals;
 
