@@ -159,11 +159,11 @@ static inline void plain_score_backward(const attention_case *c, size_t b, size_
 {
     size_t q = at_qk(c, b, h, i), k = at_qk(c, b, h, j);
     for (size_t e = 0; e < c->s.d_k; e++) {
-        double x = (double)c->q[q + e], y = (double)c->k[k + e], w = 0, t = 0;
-        if (c->additive) w = (double)c->w[h * c->s.d_k + e], t = tanh(x + y);
-        out->dq[q + e] += g * (c->additive ? w * (1 - t * t) : y);
-        out->dk[k + e] += g * (c->additive ? w * (1 - t * t) : x);
-        if (c->additive) out->dw[h * c->s.d_k + e] += g * t;
+        double x = (double)c->q[q + e], y = (double)c->k[k + e], slope = 0;
+        if (c->additive) slope = (double)c->w[h * c->s.d_k + e] / pow(cosh(x + y), 2);
+        out->dq[q + e] += g * (c->additive ? slope : y);
+        out->dk[k + e] += g * (c->additive ? slope : x);
+        if (c->additive) out->dw[h * c->s.d_k + e] += g * tanh(x + y);
     }
 }
 

@@ -7,8 +7,8 @@
  *
  * Everything is off unless asked for, and then costs the plain path one branch a row.
  * Invariant: z is rounded on its own and s is formed by one function, so that backward meets the
- * very scores whose maximum forward took. The derivative of tanh comes from exp(-2|z| / cap), not
- * from 1 - tanh^2, which has lost its digits where tanh has rounded to 1.
+ * very scores whose maximum forward took. The derivative of tanh is v_tanh_slope's, which keeps its
+ * digits where tanh has rounded to 1.
  * Read next: attention.c, attention_backward.c. */
 #ifndef RDK_ATTENTION_POLICY_H
 #define RDK_ATTENTION_POLICY_H
@@ -62,8 +62,8 @@ static double policy_gradient(const score_policy *p, size_t keys, size_t n, cons
 {
     const vreal factor = v_set(policy_factor(p, keys)), cap = v_set(p->cap);
     for (size_t j = 0; j < n && p->cap > 0; j += LANES) {
-        vreal a = factor * v_load(product + j) / cap, e = v_exp(v_min(a, -a) * 2);
-        v_store(ds + j, v_load(ds + j) * (4 * e / ((1 + e) * (1 + e))));
+        vreal a = factor * v_load(product + j) / cap;
+        v_store(ds + j, v_load(ds + j) * v_tanh_slope(a));
     }
     vsum sum = {{0}, {0}};
     for (size_t j = 0; j < n; j += LANES) {

@@ -4,9 +4,9 @@
  * that follows, from the softmax to the gradient at the score, is the same code for both.
  *
  * Additive scores are computed key by vector of keys, one multiply-add an element of q and in its
- * order; backward computes the tanh again:
+ * order; backward computes the tanh again, and its derivative from q + k (v_tanh_slope):
  *
- *     x_ij = c ds_ij w (1 - tanh^2)    dq_i = sum_j x_ij    dk_j = sum_i x_ij
+ *     x_ij = c ds_ij w tanh'(q_i + k_j)    dq_i = sum_j x_ij    dk_j = sum_i x_ij
  *     dw = sum_ij c ds_ij tanh(q_i + k_j)
  *
  * Invariants: those of attention_block.h; each (b, h) has a part of dw of its own, in double, and
@@ -77,10 +77,10 @@ static void block_additive_backward(const score_block *at, size_t d, const rdk_r
             vreal of_x = v_set(0), of_w = v_load(to->dw + e * LANES);
             for (size_t j = 0; j < n; j += LANES) {
                 size_t k = panel_at(d, j, e);
-                vreal t = v_tanh(v_set(x[e]) + v_load(panels + k)), score = v_load(g + j);
-                vreal slope = v_visible(score * w[e] * ((1 - t) * (1 + t)), j, n, 0);
+                vreal sum = v_set(x[e]) + v_load(panels + k), score = v_load(g + j);
+                vreal slope = v_visible(score * w[e] * v_tanh_slope(sum), j, n, 0);
                 of_x += slope;
-                of_w += v_visible(score * t, j, n, 0);
+                of_w += v_visible(score * v_tanh(sum), j, n, 0);
                 v_store(to->dy + k, v_load(to->dy + k) + slope);
             }
             v_store(to->dw + e * LANES, of_w);

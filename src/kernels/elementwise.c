@@ -67,8 +67,8 @@ static inline vreal log_slope(vreal x, vreal y, vreal dy)
 
 static inline vreal tanh_slope(vreal x, vreal y, vreal dy)
 {
-    (void)x;
-    return dy * ((1 - y) * (1 + y));
+    (void)y;
+    return dy * v_tanh_slope(x);
 }
 
 static inline vreal relu_slope(vreal x, vreal y, vreal dy)

@@ -110,9 +110,8 @@ static double sum_squares(const double *x, size_t n)
 }
 
 /* The norms of the rows that count: not of one with a single outcome, whose J is 0 whatever its
- * score;
- * not of one that no gradient reaches, which says nothing about saturation. A row through which
- * nothing comes, because p is 1 and 0, is a 0 that counts. */
+ * score; not of one that no gradient reaches, which says nothing about saturation. A row through
+ * which nothing comes, because p is 1 and 0, is a 0 that counts. */
 static size_t gradient_norms(const head_rows *r, double *norms, double *scale_gradient)
 {
     size_t n = 0;
@@ -121,7 +120,7 @@ static size_t gradient_norms(const head_rows *r, double *norms, double *scale_gr
         for (size_t i = 0; i < r->len; i++) {
             const rdk_attention_row *row = row_at(r, b, i);
             *scale_gradient += row->s_ds;
-            if (row->n + row->sink >= 2 && row->n > 0 && row->reached)
+            if (rdk_row_has_choice((size_t)row->n, row->sink) && row->reached)
                 norms[n++] = (double)row->ds_norm;
         }
     }

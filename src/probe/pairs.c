@@ -43,7 +43,7 @@ enum { QUERIES = 64 };
 
 size_t rdk_head_change_scratch(size_t len, size_t d_k)
 {
-    return QUERIES * 2 * d_k + len * 2 * d_k + QUERIES * len;
+    return QUERIES * 2 * d_k + len * 3 * d_k + QUERIES * len; /* 3: of additive scores */
 }
 
 /* Row t of to: x in its first half and y - z in the second, or the other way round. */
@@ -86,9 +86,10 @@ static double changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
     return sum;
 }
 
-/* How far the change of c x by c moved takes a score, x being q.k or w.tanh(q + k): with z = f c x
- * and s = cap tanh(z / cap), z' - z = f' c moved + (f' - f) c x tanh a' - tanh a = tanh(a' - a) (1
- * - tanh a' tanh a) */
+/* How far the change of c x by c moved takes a score, x being q.k or w.tanh(q + k): with z = f c x,
+ * a = z / cap and s = cap tanh(a),
+ *     z' - z = f' c moved + (f' - f) c x
+ *     tanh a' - tanh a = tanh(a' - a) (1 - tanh a' tanh a) */
 static double shaped_change(const rdk_head_view *v, double f, double f_new, double x, double moved)
 {
     double z = f * v->scale * x;
@@ -98,7 +99,7 @@ static double shaped_change(const rdk_head_view *v, double f, double f_new, doub
     return v->softcap * tanh(apart) * (1 - tanh(a) * tanh(a + apart));
 }
 
-/* The same of scores that are more than c q.k, pair by pair. */
+/* *x = q.k; returns moved = q'.k' - q.k. */
 static double product_change(const rdk_head_view *v, size_t at_q, size_t at_k,
                              const rdk_real *q_new, const rdk_real *k_new, double *x)
 {
@@ -113,6 +114,7 @@ static double product_change(const rdk_head_view *v, size_t at_q, size_t at_k,
     return moved;
 }
 
+/* As changes(), of scores that are more than c q.k: pair by pair. */
 static double shaped_changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
                              const rdk_real *k_new, double *pairs)
 {
@@ -131,47 +133,62 @@ static double shaped_changes(const rdk_head_view *v, size_t b, const rdk_real *q
     return sum;
 }
 
-/* Of additive scores, one query at a time. With t = tanh(q + k) and u = tanh of what is added to
- * q + k, the new tanh is t' = (t + u) / (1 + t u), and without a difference of near numbers
+/* Of one pair: tanh(q + k), tanh(q' + k') and tanh of the difference of these arguments. Any of the
+ * three follows from the other two, but not where they have rounded to 1. [d_k] each */
+typedef struct tanh_parts {
+    rdk_real *was, *now, *step;
+} tanh_parts;
+
+/* Of additive scores, without a difference of near numbers: with t = tanh(q + k), t' after it, and
+ * u = tanh of the step from one argument to the other
  *     w'.t' - w.t = sum (w' - w) t' + w u (1 - t t')
- * t, u: [d_k]; *x: w.t */
-static double additive_change(const rdk_head_view *v, const rdk_real *w_new, const rdk_real *t,
-                              const rdk_real *u, double *x)
+ * *x: w.t */
+static double additive_change(const rdk_head_view *v, const rdk_real *w_new, const tanh_parts *at,
+                              double *x)
 {
     double moved = 0;
     *x = 0;
     for (size_t e = 0; e < v->d_k; e++) {
-        double w = (double)v->w[e], was = (double)t[e], step = (double)u[e];
-        double now = (was + step) / (1 + was * step);
+        double w = (double)v->w[e], was = (double)at->was[e], now = (double)at->now[e];
         *x += w * was;
-        moved += ((double)w_new[e] - w) * now + w * step * (1 - was * now);
+        moved += ((double)w_new[e] - w) * now + w * (double)at->step[e] * (1 - was * now);
     }
     return moved;
+}
+
+/* The parts of query i and its n keys, one array after the other. */
+static tanh_parts additive_parts(const rdk_head_view *v, size_t b, size_t i, size_t n,
+                                 const rdk_real *q_new, const rdk_real *k_new, rdk_real *scratch)
+{
+    const size_t d = v->d_k, q = place(v, b, i);
+    const tanh_parts all = {scratch, scratch + n * d, scratch + 2 * n * d};
+    for (size_t j = 0; j < n; j++) {
+        size_t k = place(v, b, j);
+        for (size_t e = 0; e < d; e++) {
+            all.was[j * d + e] = v->q[q + e] + v->k[k + e];
+            all.now[j * d + e] = q_new[q + e] + k_new[k + e];
+            all.step[j * d + e] = (q_new[q + e] - v->q[q + e]) + (k_new[k + e] - v->k[k + e]);
+        }
+    }
+    rdk_kernels_get()->map(RDK_MAP_TANH, 3 * n * d, scratch, scratch);
+    return all;
 }
 
 static double additive_changes(const rdk_head_view *v, size_t b, const rdk_real *q_new,
                                const rdk_real *k_new, const rdk_real *w_new, rdk_real *scratch,
                                double *pairs)
 {
-    const size_t d = v->d_k;
     double sum = 0;
     for (size_t i = 0; i < real_tokens(v, b); i++) {
-        size_t n = visible(v, b, i), q = place(v, b, i);
-        rdk_real *t = scratch, *u = t + n * d;
+        size_t n = visible(v, b, i);
+        tanh_parts at = additive_parts(v, b, i, n, q_new, k_new, scratch);
         double f = factor_of(v, v->gain, n);
         double f_new = factor_of(v, v->gain_new ? v->gain_new : v->gain, n);
         for (size_t j = 0; j < n; j++) {
-            size_t k = place(v, b, j);
-            for (size_t e = 0; e < d; e++) {
-                t[j * d + e] = v->q[q + e] + v->k[k + e];
-                u[j * d + e] = (q_new[q + e] - v->q[q + e]) + (k_new[k + e] - v->k[k + e]);
-            }
-        }
-        rdk_kernels_get()->map(RDK_MAP_TANH, 2 * n * d, t, t);
-        for (size_t j = 0; j < n; j++, t += d, u += d) {
-            double x, moved = additive_change(v, w_new, t, u, &x);
+            double x, moved = additive_change(v, w_new, &at, &x);
             double change = shaped_change(v, f, f_new, x, moved);
             sum += change * change;
+            at.was += v->d_k, at.now += v->d_k, at.step += v->d_k;
         }
         *pairs += (double)n;
     }

@@ -17,6 +17,14 @@ typedef struct rdk_row_sums {
 
 rdk_row_figures rdk_row_figures_of(const rdk_row_sums *s);
 
+/* Which rows count for what (docs/metrics.md); the only place that knows. n: keys that a row sees;
+ * longest: the largest such n of the rows at hand. */
+/* At least one key, and two outcomes or more: one that is alone has p = 1 whatever its score. For
+ * entropy_norm and the figures of dL/ds. */
+bool rdk_row_has_choice(size_t n, bool sink);
+/* In short rows p_max is high although nothing saturates. For p_max and saturation. */
+bool rdk_row_is_long(size_t n, size_t longest);
+
 /* What is averaged over rows. score_std and jacobian_frob are roots of the first and the last. */
 enum {
     RDK_MEAN_VARIANCE,
@@ -32,9 +40,9 @@ enum {
 
 /* Sums over rows, and how many rows went into them. */
 typedef struct rdk_tally {
-    size_t long_from;                 /* n from which a row counts as long */
-    size_t rows, rows_two, rows_long; /* with n >= 1, n >= 2, n >= long_from */
-    size_t rows_choice;               /* with two outcomes or more */
+    size_t longest;
+    size_t rows, rows_two;         /* with n >= 1, n >= 2 */
+    size_t rows_choice, rows_long; /* see above */
     double sum[RDK_MEANS];
 } rdk_tally;
 

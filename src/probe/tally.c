@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT
  * Averages over rows: which row counts for which figure.
  *
- * Invariant: this is the only place that knows, so a measured column and the theory beside it
- * average over the same rows. Sums run in double, in the order of the calls.
+ * Invariant: this is the only place that knows, so a measured column, the theory beside it and a
+ * histogram of it are about the same rows. Sums run in double, in the order of the calls.
  * Read next: head.c. */
 #include "row.h"
 
 #include <math.h>
 
-/* Rows from here on count for p_max and saturation: in shorter ones p_max is high although nothing
- * saturates. */
-enum { LONG_ROW = 8 };
+bool rdk_row_has_choice(size_t n, bool sink)
+{
+    return n > 0 && (n >= 2 || sink);
+}
+
+bool rdk_row_is_long(size_t n, size_t longest)
+{
+    enum { LONG_ROW = 8 };
+    return n >= (longest >= LONG_ROW ? LONG_ROW : 2);
+}
 
 rdk_tally rdk_tally_begin(size_t longest)
 {
-    return (rdk_tally){.long_from = longest >= LONG_ROW ? LONG_ROW : 2};
+    return (rdk_tally){.longest = longest};
 }
 
 void rdk_tally_add(rdk_tally *t, size_t n, bool sink, double variance, const rdk_row_figures *f)
@@ -29,11 +36,11 @@ void rdk_tally_add(rdk_tally *t, size_t n, bool sink, double variance, const rdk
         t->rows_two++;
         t->sum[RDK_MEAN_VARIANCE] += variance;
     }
-    if (outcomes >= 2) {
+    if (rdk_row_has_choice(n, sink)) {
         t->rows_choice++;
         t->sum[RDK_MEAN_ENTROPY_NORM] += f->entropy / log((double)outcomes);
     }
-    if (n >= t->long_from) {
+    if (rdk_row_is_long(n, t->longest)) {
         t->rows_long++;
         t->sum[RDK_MEAN_P_MAX] += f->p_max;
         t->sum[RDK_MEAN_SAT90] += f->p_max > 0.90;

@@ -4,8 +4,8 @@
  * Scalars come from the columns of logs.c, so they are those of the CSV files as floats; histograms
  * are of the rows behind p_max and dL/ds. Events stand in the order of their steps.
  * Invariant: but for the time in each event the file is a function of the configuration alone, so
- * it differs from that of an equal run in these bytes and their checksums, wherever the run was
- * cut. Read next: event.h. */
+ * it differs from that of an equal run in these bytes and their checksums, wherever the run was cut.
+ * Read next: event.h. */
 #include "tensorboard.h"
 
 #include <errno.h>
@@ -18,6 +18,7 @@
 
 #include "append.h"
 #include "event.h"
+#include "probe/row.h"
 #include "trainer.h"
 
 /* ---- one event ------------------------------------------------------------------------------- */
@@ -62,7 +63,7 @@ bool rdk_tensorboard_event(rdk_tensorboard *b, uint64_t step, rdk_status *s)
 /* The rows that p_max counts (rdk_head_figures). */
 static size_t largest_weights(const rdk_measure *m, size_t layer, size_t head, double *x)
 {
-    const size_t rows = rdk_measure_rows(m), many = 8;
+    const size_t rows = rdk_measure_rows(m);
     size_t longest = 0, n = 0;
     for (size_t i = 0; i < rows; i++) {
         size_t visible = (size_t)rdk_measure_row(m, layer, head, i)->n;
@@ -70,7 +71,7 @@ static size_t largest_weights(const rdk_measure *m, size_t layer, size_t head, d
     }
     for (size_t i = 0; i < rows; i++) {
         const rdk_attention_row *row = rdk_measure_row(m, layer, head, i);
-        if ((size_t)row->n >= (longest >= many ? many : 2)) x[n++] = rdk_row_measure(row).p_max;
+        if (rdk_row_is_long((size_t)row->n, longest)) x[n++] = rdk_row_measure(row).p_max;
     }
     return n;
 }
@@ -83,7 +84,7 @@ static size_t gradient_sizes(const rdk_measure *m, size_t layer, size_t head, do
     size_t n = 0;
     for (size_t i = 0; i < rdk_measure_rows(m); i++) {
         const rdk_attention_row *row = rdk_measure_row(m, layer, head, i);
-        if (row->n < 2 || !row->reached) continue;
+        if (!rdk_row_has_choice((size_t)row->n, row->sink) || !row->reached) continue;
         double size = (double)row->ds_norm;
         if (!isfinite(size)) return 0; /* the run diverges */
         x[n++] = size > 0 ? log10(size) : of_zero;

@@ -5,6 +5,7 @@
 #include "run_files.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <glob.h>
 
 static char *document(const char *name)
@@ -317,6 +318,37 @@ START_TEST(every_page_is_in_the_index)
 }
 END_TEST
 
+/* ---- findings ----------------------------------------------------------------------------------
+ */
+
+/* Every experiment of ablations/ has its place among the findings, and every figure there is a
+ * file. */
+START_TEST(findings_are_whole)
+{
+    char *page = document("findings.md"), path[128];
+    DIR *scripts = opendir("ablations");
+    ck_assert(scripts != NULL);
+    int experiments = 0, figures = 0;
+    for (struct dirent *e; (e = readdir(scripts));) {
+        snprintf(path, sizeof path, "ablations/%.100s", e->d_name);
+        if (e->d_name[0] == '.' || access(path, X_OK) != 0) continue; /* a part of others */
+        ck_assert_msg(strstr(page, path) != NULL, "docs/findings.md: no `%s`", path);
+        experiments++;
+    }
+    closedir(scripts);
+    ck_assert_int_ge(experiments, 10);
+    for (const char *at = page; (at = strstr(at, "](figures/")); at++, figures++) {
+        snprintf(path, sizeof path, "docs/%.*s", (int)strcspn(at + 2, ")"), at + 2);
+        char *picture = program_file(".", path, NULL);
+        ck_assert_msg(!strncmp(picture, "<svg ", 5), "%s is no picture", path);
+        ck_assert_msg(strlen(picture) < 60000, "%s is too large", path);
+        free(picture);
+    }
+    ck_assert_int_ge(figures, 10);
+    free(page);
+}
+END_TEST
+
 /* ---- examples -------------------------------------------------------------------------------- */
 
 /* What a program prints, each line moved in as in a document. */
@@ -360,5 +392,6 @@ RDK_TEST_MAIN("documents", {
     ADD(every_test_that_is_named_exists);
     ADD(every_link_leads_somewhere);
     ADD(every_page_is_in_the_index);
+    ADD(findings_are_whole);
     ADD_LOOP(examples_print_what_their_page_shows, 2);
 })

@@ -164,14 +164,16 @@ START_TEST(weights_of_rows)
 }
 END_TEST
 
-/* Steps so small that the difference of two scores in double has lost half its digits. */
+/* Steps so small that the difference of two scores in double has lost half its digits; and one from
+ * tanhs that have rounded to 1 to others that have, or to 0. */
 START_TEST(how_far_scores_move)
 {
-    static const double steps[] = {1, 1e-2, 1e-7};
+    static const double steps[] = {1, 1e-2, 1e-7, 30};
     for (size_t s = 0; s < COUNT(steps); s++) {
         attention_case c = new_case(3), moved = new_case(3);
         rdk_real *scratch = array(rdk_head_change_scratch(c.s.len, c.s.d_k));
         for (size_t i = 0; i < c.n_qk; i++) {
+            if (steps[s] > 1) c.q[i] = moved.q[i] = -steps[s] * sin((double)i);
             moved.q[i] += steps[s] * sin((double)i);
             moved.k[i] += steps[s] * cos((double)i);
         }
