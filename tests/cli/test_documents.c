@@ -318,7 +318,7 @@ START_TEST(every_page_is_in_the_index)
 }
 END_TEST
 
-/* ---- findings ----------------------------------------------------------------------------------
+/* ---- findings -------------------------------------------------------------------------------- */
  */
 
 /* Every experiment of ablations/ has its place among the findings, and every figure there is a
