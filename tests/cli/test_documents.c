@@ -319,7 +319,6 @@ START_TEST(every_page_is_in_the_index)
 END_TEST
 
 /* ---- findings -------------------------------------------------------------------------------- */
- */
 
 /* Every experiment of ablations/ has its place among the findings, and every figure there is a
  * file. */
