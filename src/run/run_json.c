@@ -63,7 +63,9 @@ static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
         number_field(t, "initial_loss", f->first.pass.loss);
         number_field(t, "initial_entropy_norm", f->attention_first.entropy_norm);
         number_field(t, "initial_query_value_ratio", f->ratio_first);
+        number_field(t, "initial_sat99", f->attention_first.sat99);
         number_field(t, "initial_ds_median", f->attention_first.ds_median);
+        number_field(t, "initial_ds_top5_share", f->attention_first.ds_top5_share);
     }
     if (!f->have_last) return;
     number_field(t, "train_loss", f->last.pass.loss);
@@ -144,6 +146,23 @@ bool rdk_run_json_find(const rdk_trainer *r, const char *key, rdk_text *value, b
     if (word) rdk_text_add(value, "%s", word);
     rdk_record_free(record);
     return true;
+}
+
+/* Those that final_fields wrote. A file without them says nothing of the start. */
+void rdk_run_json_first(const rdk_trainer *r, rdk_finals *f)
+{
+    char path[RDK_PATH_TEXT + 64];
+    rdk_status ignored = {0}; /* a damaged run.json says nothing, and is written anew */
+    rdk_record *was = rdk_record_read(rdk_rundir_file(&r->directory, "run.json", path), &ignored);
+    if (!was) return;
+    f->have_first = rdk_record_word(was, "initial_sat99") != NULL;
+    f->first.pass.loss = rdk_record_number(was, "initial_loss");
+    f->attention_first.entropy_norm = rdk_record_number(was, "initial_entropy_norm");
+    f->attention_first.sat99 = rdk_record_number(was, "initial_sat99");
+    f->attention_first.ds_median = rdk_record_number(was, "initial_ds_median");
+    f->attention_first.ds_top5_share = rdk_record_number(was, "initial_ds_top5_share");
+    f->ratio_first = rdk_record_number(was, "initial_query_value_ratio");
+    rdk_record_free(was);
 }
 
 bool rdk_run_json_agrees(const rdk_trainer *r)

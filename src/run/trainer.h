@@ -68,9 +68,9 @@ typedef struct rdk_trainer {
     rdk_watch *watch;                /* NULL where nothing is probed */
     double *grad_norm, *weight_norm; /* [param_count] before the update of a probed step */
     double *update_norm;             /* [param_count] of the last update */
-    rdk_real
-        *score_max; /* [workers, layers, heads]; first: of the last gradients; NULL: no --qk-clip */
-    rdk_theory *theory; /* [layers]: what attention should show at the start */
+    rdk_real *score_max;             /* [workers, layers, heads]; the first worker's: of the last
+                                      * gradients. NULL: no --qk-clip */
+    rdk_theory *theory;              /* [layers]: what attention should show at the start */
     rdk_rundir directory;
     rdk_csv metrics, attention, gradients, timing, maps;
     rdk_tensorboard tensorboard;
@@ -289,7 +289,7 @@ typedef struct rdk_finals {
     rdk_score held_out;
     rdk_head_figures attention_first, attention_last;
     double ratio_first, ratio_last; /* |dW_Q| / |dW_V| */
-    bool have_first;                /* false where this call resumed past step 0 */
+    bool have_first;                /* false where step 0 has not been, or left no figures */
     bool have_last;                 /* false where it measured no step */
 } rdk_finals;
 
