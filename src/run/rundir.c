@@ -134,7 +134,7 @@ static bool is_cut_off(const char *path, const rdk_config *c)
     snprintf(d.path, sizeof d.path, "%s", path);
     rdk_config_init(&old);
     if (!rdk_config_load(&old, rdk_rundir_file(&d, "config.ini", file), NULL, &ignored) ||
-        !rdk_same_definition(&old, c, &different))
+        !rdk_same_definition(&old, c, &different) || strcmp(old.data, c->data) != 0)
         return false;
     rdk_record *about = rdk_record_read(rdk_rundir_file(&d, "run.json", file), &ignored);
     const char *status = about ? rdk_record_word(about, "status") : NULL;
