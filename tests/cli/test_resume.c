@@ -48,6 +48,69 @@ START_TEST(stop_and_resume_equal_an_undisturbed_run)
 }
 END_TEST
 
+/* What it says at its end, up to the names of its files. To be freed. */
+static char *verdict_of(program_run *r)
+{
+    char *from = strstr(r->out, "\nverdict "), *to = strstr(r->out, "\nfiles ");
+    ck_assert_msg(from && to && to > from, "%s", r->out);
+    char *text = strndup(from, (size_t)(to - from));
+    program_free(r);
+    return text;
+}
+
+/* What QK-clip did is counted over all parts of a run; updates of metrics.csv, of which each is
+ * logged, say how often. */
+START_TEST(clipped_heads_are_counted_over_the_cuts)
+{
+    static const char *const clipped[] = {"--scale", "none", "--qk-clip", "1.5", "--log-every", "1",
+                                          "--lr",    "0.02", "--steps",   "20",  NULL};
+    char *dir = program_directory(), wanted[96], name[64];
+    const char *base[PROGRAM_ARGS] = {NULL};
+    size_t n = 0;
+    for (const char *const *o = TINY; *o; o++) base[n++] = *o;
+    for (const char *const *o = clipped; *o; o++) base[n++] = *o;
+    train(dir, base, WITH("--out", "cut", "--stop-at", "7"), 0);
+    program_run r = train_and_read(dir, WITH("--resume", "cut"), NULL, 0);
+    char *rows = program_file(dir, "cut/metrics.csv", NULL);
+    int column = 0, updates = 0, most = 0;
+    while (strcmp(field_of(rows, column, name), "heads_clipped") != 0) column++;
+    for (const char *line = rows; (line = next_line(line));) {
+        if (!strstr(line, ",train,") || strstr(line, ",train,") > strchr(line, '\n')) continue;
+        int heads = (int)number_at(line, column);
+        if (number_at(line, 0) == 20) continue; /* no update follows */
+        updates += heads > 0;
+        if (heads > most) most = heads;
+    }
+    ck_assert_int_gt(updates, 0);
+    snprintf(wanted, sizeof wanted,
+             "QK-clip at 1.5 shrank heads in %d of 20 updates, at most %d of 4 heads at once.",
+             updates, most);
+    ck_assert_msg(strstr(r.out, wanted), "no %s in %s", wanted, r.out);
+    free(rows);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* The start is told too, however often and early the run was cut. */
+START_TEST(a_resumed_run_ends_with_the_same_words)
+{
+    char *dir = program_directory();
+    program_run r = train_and_read(dir, TINY, WITH("--steps", "20", "--out", "whole"), 0);
+    char *whole = verdict_of(&r);
+    ck_assert_msg(strstr(whole, "Attention started") && strstr(whole, "the top 5%"), "%s", whole);
+    train(dir, TINY, WITH("--steps", "20", "--out", "cut", "--stop-at", "1"), 0);
+    train(dir, WITH("--resume", "cut", "--stop-at", "13"), NULL, 0);
+    r = train_and_read(dir, WITH("--resume", "cut"), NULL, 0);
+    char *cut = verdict_of(&r);
+    ck_assert_str_eq(whole, cut);
+    ck_assert(run_json_has(dir, "cut", "\"initial_loss\": "));
+    free(whole);
+    free(cut);
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(additive_attention_resumes_too)
 {
     static const char *const base[] = {
@@ -238,6 +301,8 @@ END_TEST
 
 RDK_TEST_MAIN("resume", {
     ADD(stop_and_resume_equal_an_undisturbed_run);
+    ADD(a_resumed_run_ends_with_the_same_words);
+    ADD(clipped_heads_are_counted_over_the_cuts);
     ADD(additive_attention_resumes_too);
     ADD(momentum_resumes_too);
     tcase_add_loop_test(tc, every_place_to_cut, 1, SHORT_RUN);
