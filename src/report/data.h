@@ -88,8 +88,7 @@ typedef struct rdk_report {
 
 enum { RDK_PALETTE = 8, RDK_PAIRS = 64 }; /* pairs: of a colour and dashes */
 
-/* ---- collect.c, copies.c, group.c, classify.c, extract.c --------------------------------------
- */
+/* ---- collect.c, copies.c, group.c, classify.c, extract.c ------------------------------------- */
 
 /* Reads the runs of a directory and groups them. r stays where it is until rdk_report_free, which
  * is called either way. False: status. */

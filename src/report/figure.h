@@ -37,8 +37,7 @@ double rdk_axis_place(const rdk_axis *a, double x);
 enum { RDK_MOST_TICKS = 12 };
 size_t rdk_axis_ticks(const rdk_axis *a, double ticks[RDK_MOST_TICKS]);
 
-/* ---- levels, labels.c --------------------------------------------------------------------------
- */
+/* ---- levels, labels.c ------------------------------------------------------------------------ */
 
 /* A horizontal line: ln V, a floor, what theory predicts. series < 0: of none. */
 typedef struct rdk_level {
