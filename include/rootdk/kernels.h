@@ -19,13 +19,13 @@ typedef struct rdk_attention_row {
     rdk_real peak;            /* max - mean, formed before either was rounded */
     rdk_real rest;            /* R  = sum w */
     rdk_real a;               /* A  = sum w (s - m) <= 0 */
-    rdk_real b2, b3;          /* sums of w^2 and w^3 */
+    rdk_real b2, b3;          /* B2, B3: sums of w^2 and w^3 */
     rdk_real cosine, cosine2; /* sums of cos(q, k_j) and of its square, q and k as they enter the
                                * product; 0 with a zero vector, or where c is 0; NAN where the
                                * score is additive */
     bool reached;             /* does a gradient reach the row: is dL/do not all 0? By backward */
-    bool sink;                /* a sink stands beside the keys: p is over n + 1 outcomes, and m and
-                               * the sums below count it as one; the figures of s are of keys */
+    bool sink;                /* a sink stands beside the keys: p is over n + 1 outcomes, and m (of
+                               * w), R, A, B2, B3 count it as one; the figures of s are of keys */
     rdk_real ds_norm;         /* ||dL/ds|| of the row, filled by backward; else 0 */
     rdk_real uncapped;        /* abs_max before a soft cap; 0 where there is none */
     double variance;          /* of s over visible keys: the square of a score may exceed a float */

@@ -41,7 +41,8 @@ typedef enum { RDK_QK_AUTO = -1, RDK_QK_OFF, RDK_QK_L2, RDK_QK_LAYER, RDK_QK_RMS
 /* What else is done to a score s = c q.k, in this order (all off: the score is c q.k):
  * temperature: times exp(t), t learned per head from 0;
  * length, by the n keys that the query sees: ssmax: times s ln n, s learned per head (Nakanishi
- * 2025); log: times ln n / ln base. A query that sees one key scores it 0, which p = 1 ignores;
+ * 2025); log: times ln n / ln base. A query that sees one key scores it 0: without a sink p is 1
+ * whatever the score, beside one exp(0) / (exp(0) + exp(sink));
  * softcap: cap tanh(s / cap) (Gemma 2);
  * sink: one more outcome of the softmax, with value 0: of score 0 (one: exp(s) / (1 + sum exp(s)))
  * or learned per head from 0 (gpt-oss). Nothing of the above is done to it. */
@@ -84,8 +85,8 @@ typedef struct rdk_model_config {
     bool temperature;
     rdk_length_scale length;
     double length_gain; /* ssmax: start of s; 0: so that the mean over the rows of s ln n is 1 */
-    double length_base; /* log: above 1; 0: max_len */
-    double softcap;     /* 0: none */
+    double length_base; /* log: 1.01 to 1e9; 0: max_len */
+    double softcap;     /* 1e-6 to 1e6; 0: none */
     rdk_sink sink;
     rdk_norm_place norm_place;
     rdk_norm_kind norm;
@@ -160,8 +161,12 @@ bool rdk_model_config_check(const rdk_model_config *c, rdk_status *s);
  * and its name, so policies that differ in nothing else start from the same W. Owned by the
  * caller. */
 rdk_model *rdk_model_new(const rdk_model_config *c, uint64_t seed, rdk_status *s);
-/* The same values under gradients of its own, for a pass beside another's. Owned by the caller; the
- * original has to outlive it. */
+/* The same values under gradients of its own, for a pass beside another's; NULL and s on failure.
+ * Owned by the caller; the original has to outlive it. The original and its replicas may be in
+ * passes (forward and backward) at the same time, one thread each. What writes values is for the
+ * original alone, and for when no pass runs: an optimizer's step, rdk_model_power_step,
+ * rdk_qk_clip. A replica's gradients begin at 0 and add up as the original's do: each update, zero
+ * (or drop) both. */
 rdk_model *rdk_model_replica(rdk_model *m, rdk_status *s);
 void rdk_model_free(rdk_model *m);
 const rdk_model_config *rdk_model_config_of(const rdk_model *m);
@@ -178,7 +183,9 @@ void rdk_model_zero_grad(rdk_model *m);
  * settle zeroes what it did not come to. Between the two no gradient is to be read. */
 void rdk_model_drop_grads(rdk_model *m);
 void rdk_model_settle_grads(rdk_model *m);
-/* Adds the gradients of these n replicas to those of m, one after the other. */
+/* Adds the gradients of these n replicas of m to those of m, one after the other: the same bits
+ * whatever threads made them. The replicas keep theirs. No pass may be running, and no gradient be
+ * dropped and not settled. */
 void rdk_model_gather_grads(rdk_model *m, size_t n, rdk_model *const *replica);
 /* With sigma_reparam, after each update of the weights: one step of the power iterations that
  * follow sigma(W). Else nothing. */

@@ -99,8 +99,8 @@ typedef struct rdk_attention_args {
                               * NULL: nothing is measured. Never changes a result's bits */
     /* What becomes of c q.k before the softmax, in this order; off where 0 and NULL: */
     rdk_tensor *gain;    /* [H] factor on the scores of each head */
-    double length_base;  /* > 1: times ln n / ln base, n the keys that the query sees (ln 1 = 0: a
-                          * query that sees one key looks at that) */
+    double length_base;  /* > 1: times ln n / ln base, n the keys that the query sees (ln 1 = 0: the
+                          * score of a query that sees one key is 0) */
     double softcap;      /* > 0: cap tanh(s / cap) */
     rdk_tensor *sink;    /* [H] score of one more outcome with value 0: p = exp(s) / (sum exp(s) +
                           * exp(sink)). None of the above is done to it */

@@ -37,10 +37,13 @@ double rdk_clip_factor(double norm, double clip);
 rdk_param *rdk_grad_first_nonfinite(rdk_model *m, size_t *at);
 
 /* QK-clip, after an update: every head whose largest score exceeds tau > 0 has its rows of W_Q (and
- * bias) multiplied by eta^alpha and those of W_K by eta^(1 - alpha), eta = tau / largest; 0 <=
- * alpha
- * <= 1. score_max: [layers, H] of the update's passes, rdk_model_probe.score_max from -INFINITY on.
- * A head without a larger score keeps its bits. */
+ * bias) multiplied by eta^alpha and those of W_K by eta^(1 - alpha), eta = tau / largest, for
+ * 0 <= alpha <= 1. score_max: [layers, H] of the update's passes, rdk_model_probe.score_max from
+ * -INFINITY on. A head without a larger score keeps its bits.
+ * Of use where a score is c q.k. Under QK-norm no score moves. Not for additive scores, which are
+ * no product; nor beside a soft cap, whose scores are capped when they are compared; nor beside
+ * sigma_reparam, where a head that is clipped changes sigma and so the others. Nothing of this is
+ * checked here. */
 void rdk_qk_clip(rdk_model *m, const rdk_real *score_max, double tau, double alpha);
 /* How many heads that will be. */
 size_t rdk_qk_clip_count(const rdk_model *m, const rdk_real *score_max, double tau);

@@ -43,7 +43,7 @@ char *rdk_option_short_range(const rdk_option *o, char buf[RDK_USAGE_TEXT])
     if (o->type == RDK_OPT_UINT || o->type == RDK_OPT_REAL || o->type == RDK_OPT_LIST) {
         short_bound(o->low, low);
         short_bound(o->high, high);
-        snprintf(buf, RDK_USAGE_TEXT, "%s..%s", low, high);
+        snprintf(buf, RDK_USAGE_TEXT, "%s%s..%s", o->or_zero ? "0 or " : "", low, high);
     }
     for (size_t i = 0; o->type == RDK_OPT_CHOICE && o->choices[i] && used < RDK_USAGE_TEXT; i++) {
         used += (size_t)snprintf(buf + used, RDK_USAGE_TEXT - used, "%s%s", i ? "|" : "",

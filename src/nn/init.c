@@ -58,17 +58,10 @@ double rdk_init_std(const rdk_model_config *c, rdk_role role)
         return table_std(c);
     case RDK_ROLE_WQ:
         return query_std(c);
-    case RDK_ROLE_NORM:
-    case RDK_ROLE_QK_GAIN:
-    case RDK_ROLE_BIAS:
-    case RDK_ROLE_SCORE_GAIN:
-    case RDK_ROLE_SINK:
-    case RDK_ROLE_SIGMA:
-        return 0;
     case RDK_ROLE_POWER: /* a direction; its size is taken out */
         return 1;
     default:
-        return matrix_std(c, role);
+        return rdk_nn_is_matrix(role) ? matrix_std(c, role) : 0;
     }
 }
 

@@ -48,6 +48,9 @@ struct rdk_model {
 bool rdk_nn_measure(const rdk_model_config *c, size_t *n_params, size_t *size);
 /* Lays the parameters of a model into its buffers, and points its layers to them. */
 void rdk_nn_place(rdk_model *m);
+/* Does this role multiply, or is it looked up: is it drawn by the matrices' rules? False for gains,
+ * biases and what else starts as a constant, and for u and v of a power iteration. */
+bool rdk_nn_is_matrix(rdk_role role);
 
 /* ---- scores.c -------------------------------------------------------------------------------- */
 /* The rules of everything that is done to c q.k; see rdk_model_config_check. */

@@ -45,7 +45,7 @@ typedef struct layout {
     bool too_large;
 } layout;
 
-static bool is_matrix(rdk_role role)
+bool rdk_nn_is_matrix(rdk_role role)
 {
     switch (role) {
     case RDK_ROLE_NORM:
@@ -66,7 +66,7 @@ static bool is_matrix(rdk_role role)
 static bool decays(const rdk_model_config *c, rdk_role role)
 {
     if (role == RDK_ROLE_TOKENS) return c->tie;
-    return is_matrix(role) && role != RDK_ROLE_POSITIONS;
+    return rdk_nn_is_matrix(role) && role != RDK_ROLE_POSITIONS;
 }
 
 static void describe(const layout *l, rdk_param *p, rdk_role role, const char *name, double mean)

@@ -14,7 +14,8 @@
 /* Outside these a score scale or a gain has left what float can multiply with sense. A negative
  * scale is refused as well: it is the positive one with -W_Q, and rather a slip of the hand. */
 static const double MIN_FACTOR = 1e-6, MAX_FACTOR = 1e6;
-static const double MAX_BASE = 1e9;
+/* Nearer to 1 the logarithm of the base is 0 or nearly. */
+static const double MIN_BASE = 1.01, MAX_BASE = 1e9;
 
 bool rdk_nn_factor_fits(double x)
 {
@@ -152,15 +153,15 @@ static bool check_number(const char *option, double x, bool fits, const char *ra
 
 static bool check_numbers(const rdk_model_config *c, rdk_status *s)
 {
-    bool base_fits = c->length_base > 1 && c->length_base <= MAX_BASE;
+    bool base_fits = c->length_base >= MIN_BASE && c->length_base <= MAX_BASE;
     return check_number("--softcap", c->softcap, rdk_nn_factor_fits(c->softcap),
                         "1e-6 to 1e6, or 0: none", true, "", s) &&
            check_number("--length-gain", c->length_gain, rdk_nn_factor_fits(c->length_gain),
                         "1e-6 to 1e6, or 0: by rule", c->length == RDK_LENGTH_SSMAX,
                         "--length-scale ssmax", s) &&
            check_number("--length-base", c->length_base, base_fits,
-                        "above 1, to 1e9, or 0: the length of a sequence",
-                        c->length == RDK_LENGTH_LOG, "--length-scale log", s);
+                        "1.01 to 1e9, or 0: the length of a sequence", c->length == RDK_LENGTH_LOG,
+                        "--length-scale log", s);
 }
 
 /* Does some layer learn one factor a head already? */

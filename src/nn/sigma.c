@@ -15,6 +15,7 @@
 #include "nn/model.h"
 
 #include "kernels/kernels.h"
+#include "ops/spectral.h"
 
 static void normalise(rdk_tensor *x)
 {
@@ -23,31 +24,17 @@ static void normalise(rdk_tensor *x)
     for (size_t i = 0; i < n && norm > 0; i++) x->data[i] = (rdk_real)((double)x->data[i] / norm);
 }
 
-static const rdk_real *row_of(const rdk_tensor *w, size_t i)
-{
-    return w->data + i * w->dim[1];
-}
-
 static void power_step(rdk_affine *a)
 {
     const rdk_kernels *k = rdk_kernels_get();
     size_t out = a->weight->dim[0], in = a->weight->dim[1];
     memset(a->v->data, 0, in * sizeof *a->v->data);
-    for (size_t i = 0; i < out; i++) k->axpy(in, a->u->data[i], row_of(a->weight, i), a->v->data);
+    for (size_t i = 0; i < out; i++)
+        k->axpy(in, a->u->data[i], rdk_spectral_row(a->weight, i), a->v->data);
     normalise(a->v);
     for (size_t i = 0; i < out; i++)
-        a->u->data[i] = (rdk_real)k->dot(in, row_of(a->weight, i), a->v->data);
+        a->u->data[i] = (rdk_real)k->dot(in, rdk_spectral_row(a->weight, i), a->v->data);
     normalise(a->u);
-}
-
-/* As rdk_spectral_scale has it. */
-static double sigma_of(const rdk_affine *a)
-{
-    double sum = 0;
-    for (size_t i = 0; i < a->weight->dim[0]; i++)
-        sum += (double)a->u->data[i] *
-               rdk_kernels_get()->dot(a->weight->dim[1], row_of(a->weight, i), a->v->data);
-    return sum;
 }
 
 /* From a random u until sigma stands still. */
@@ -60,7 +47,7 @@ static void start(rdk_affine *a)
     for (int i = 0; i < MOST_STEPS; i++) {
         power_step(a);
         before = sigma;
-        sigma = sigma_of(a);
+        sigma = rdk_spectral_sigma(a->weight, a->u, a->v);
         if (sigma - before <= still * sigma) break;
     }
     a->gamma->data[0] = (rdk_real)sigma;

@@ -7,28 +7,14 @@
  * of W. Sums run in double, rows in order.
  * Read next: src/nn/sigma.c, where u and v come from. */
 #include "shape.h"
+#include "spectral.h"
 #include "table.h"
-
-#include <kernels/kernels.h>
 
 enum { IN_W, IN_GAIN, IN_U, IN_V, INPUTS };
 
 typedef struct spectral_saved {
     double sigma;
 } spectral_saved;
-
-static const rdk_real *row_of(const rdk_tensor *w, size_t i)
-{
-    return w->data + i * w->dim[1];
-}
-
-static double sigma_of(const rdk_tensor *w, const rdk_tensor *u, const rdk_tensor *v)
-{
-    double sum = 0;
-    for (size_t i = 0; i < w->dim[0]; i++)
-        sum += (double)u->data[i] * rdk_kernels_get()->dot(w->dim[1], row_of(w, i), v->data);
-    return sum;
-}
 
 static void spectral_scale_backward(rdk_tape *t, const rdk_node *n)
 {
@@ -46,9 +32,10 @@ static void spectral_scale_backward(rdk_tape *t, const rdk_node *n)
     for (size_t i = 0; i < w->dim[0]; i++) {
         rdk_real share = (rdk_real)(dsigma * (double)u->data[i]);
         if (grad[IN_W]) k->axpy(w->dim[1], share, v->data, grad[IN_W] + i * w->dim[1]);
-        if (grad[IN_V]) k->axpy(w->dim[1], share, row_of(w, i), grad[IN_V]);
+        if (grad[IN_V]) k->axpy(w->dim[1], share, rdk_spectral_row(w, i), grad[IN_V]);
         if (grad[IN_U])
-            grad[IN_U][i] += (rdk_real)(dsigma * k->dot(w->dim[1], row_of(w, i), v->data));
+            grad[IN_U][i] +=
+                (rdk_real)(dsigma * k->dot(w->dim[1], rdk_spectral_row(w, i), v->data));
     }
 }
 
@@ -75,7 +62,8 @@ rdk_tensor *rdk_spectral_scale(rdk_tape *t, rdk_tensor *w, rdk_tensor *gain, rdk
     rdk_tensor *y = rdk_tape_tensor(t, 2, w->dim);
     spectral_saved *saved = rdk_tape_alloc(t, 1, sizeof *saved);
     if (!y || !saved) return NULL;
-    saved->sigma = (double)(rdk_real)sigma_of(w, u, v); /* as gain is kept: equal, they give W */
+    saved->sigma =
+        (double)(rdk_real)rdk_spectral_sigma(w, u, v); /* as gain is kept: equal, they give W */
     rdk_kernels_get()->scale(rdk_size(w), (rdk_real)((double)gain->data[0] / saved->sigma), w->data,
                              y->data);
     return rdk_tape_record(t, &rdk_op_spectral_scale, y, INPUTS, in, saved);

@@ -5,9 +5,8 @@
  *     eta = tau / S where S > tau, else 1;   W_Q *= eta^alpha;   W_K *= eta^(1 - alpha)
  *
  * Invariant: the forward pass is not touched, and the moments are not; a head whose scores are all
- * below tau, all negative ones too, keeps its bits. Where something takes the size of W_Q and W_K
- * out again (QK-norm, sigma-reparametrisation) the function does not change:
- * tests/double/test_qk_clip.c.
+ * below tau, all negative ones too, keeps its bits. Under QK-norm, which takes the size of W_Q and
+ * W_K out again, the function does not change: tests/double/test_qk_clip.c.
  * Read next: optimizer.c. */
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
  * Read next: tfrecord.c. */
 #include "event.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,6 +23,7 @@ enum {
     HISTOGRAM_LIMITS = 6,
     HISTOGRAM_BUCKETS = 7
 };
+enum { HISTOGRAM_DOUBLES = 5 }; /* min to squares; then come two lists */
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
@@ -86,7 +86,7 @@ static void add_doubles(rdk_text *t, unsigned field, const double *x, size_t n)
 
 /* ---- summaries ------------------------------------------------------------------------------- */
 
-/* What varints take at most around a value whose own part has `size` bytes. */
+/* Bytes of x as a varint. */
 static size_t varint_size(uint64_t x)
 {
     size_t n = 1;
@@ -142,7 +142,7 @@ void rdk_summary_histogram(rdk_text *summary, const char *tag, const double *x, 
     histogram h = histogram_of(x, n);
     const size_t doubles = h.n_buckets * sizeof(double);
     const size_t packed = 1 + varint_size(doubles) + doubles, single = 1 + sizeof(double);
-    const size_t size = HISTOGRAM_SQUARES * single + 2 * packed;
+    const size_t size = HISTOGRAM_DOUBLES * single + 2 * packed;
     begin_value(summary, tag, 1 + varint_size(size) + size);
     add_tag(summary, VALUE_HISTOGRAM, BYTES);
     add_varint(summary, size);

@@ -58,6 +58,7 @@ static void append_interval(char buf[RDK_RANGE_TEXT], const rdk_option *o)
     append_bound(buf, o, o->low);
     append(buf, " to ");
     append_bound(buf, o, o->high);
+    if (o->or_zero) append(buf, ", or 0");
 }
 
 static void append_names(char buf[RDK_RANGE_TEXT], const rdk_option *o)

@@ -80,7 +80,8 @@ static bool set_uint(void *fields, const rdk_option *o, const char *value)
 
 static bool parse_real(const rdk_option *o, const char *value, double *x)
 {
-    if (!rdk_parse_double(value, x) || *x < o->low || *x > o->high) return false;
+    if (!rdk_parse_double(value, x)) return false;
+    if ((*x < o->low || *x > o->high) && !(o->or_zero && *x == 0)) return false;
     *x += 0.0; /* -0 becomes 0 */
     return true;
 }

@@ -72,27 +72,28 @@ static size_t group_begin(size_t n, size_t groups, size_t g)
     return g * (n / groups) + smaller(g, longer);
 }
 
-typedef struct round {
+/* All passes over a batch. */
+typedef struct sweep {
     rdk_trainer *r;
     size_t n, groups, most; /* sequences, groups, sequences of a pass */
     rdk_pass_fn fn;
     void *context;
-} round_of;
+} sweep;
 
-static bool run_group(const round_of *a, size_t g, rdk_status *s)
+/* Up to the first pass that fails, which has said so in s. */
+static void run_group(const sweep *a, size_t g, rdk_status *s)
 {
     size_t worker = (size_t)rdk_thread_index(), end = group_begin(a->n, a->groups, g + 1);
     rdk_pass_at at = {.worker = worker, .group = g, .tape = a->r->tapes[worker], .status = s};
     for (at.first = group_begin(a->n, a->groups, g); at.first < end; at.first += at.n) {
         at.n = smaller(a->most, end - at.first);
-        if (!a->fn(a->r, &at, a->context)) return false;
+        if (!a->fn(a->r, &at, a->context)) return;
     }
-    return true;
 }
 
 bool rdk_passes(rdk_trainer *r, size_t n, size_t groups, rdk_pass_fn fn, void *context)
 {
-    const round_of a = {r, n, groups, rdk_pass_sequences(&r->config), fn, context};
+    const sweep a = {r, n, groups, rdk_pass_sequences(&r->config), fn, context};
     rdk_status failed[RDK_MOST_GROUPS] = {{0}};
     bool side_by_side = groups >= (size_t)rdk_threads() && !r->config.profile;
     RDK_PARALLEL_FOR_IF(side_by_side)

@@ -7,12 +7,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "ops/table.h"
 
 /* The head that element `at` of the output of attention belongs to, or -1 for another op. */
 static int head_of(const rdk_trainer *r, const rdk_node *n, size_t at)
 {
-    bool attends = !strcmp(n->op->name, "attention") || !strcmp(n->op->name, "additive_attention");
+    bool attends = n->op->backward == rdk_op_attention.backward; /* one for all kinds of score */
     if (!attends) return -1;
     return (int)(at % rdk_cols(n->out) / r->config.model.d_k);
 }

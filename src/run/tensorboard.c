@@ -4,7 +4,7 @@
  * Scalars come from the columns of logs.c, so they are those of the CSV files as floats; histograms
  * are of the rows behind p_max and dL/ds. Events stand in the order of their steps.
  * Invariant: but for the time in each event the file is a function of the configuration alone, so
- * it differs from that of an equal run in these bytes and their checksums, wherever the run was cut.
+ * it differs from that of an equal run, wherever cut, in these bytes and their checksums alone.
  * Read next: event.h. */
 #include "tensorboard.h"
 

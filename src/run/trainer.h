@@ -68,8 +68,8 @@ typedef struct rdk_trainer {
     rdk_watch *watch;                /* NULL where nothing is probed */
     double *grad_norm, *weight_norm; /* [param_count] before the update of a probed step */
     double *update_norm;             /* [param_count] of the last update */
-    rdk_real
-        *score_max; /* [workers, layers, heads]; first: of the last gradients; NULL: no --qk-clip */
+    rdk_real *score_max;             /* [workers, layers, heads]; the first worker's: of the last
+                                      * gradients. NULL: no --qk-clip */
     /* what QK-clip did since step 0: updates in which it shrank a head; most heads in one; unknown
      * where a run goes on from a state that run.json does not speak of */
     uint64_t clip_updates, clip_most;

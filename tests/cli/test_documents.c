@@ -4,6 +4,8 @@
  * shows. */
 #include "run_files.h"
 
+#include <dirent.h>
+
 static char *document(const char *name)
 {
     return program_file("docs", name, NULL);
@@ -225,6 +227,34 @@ START_TEST(every_test_that_is_named_exists)
 }
 END_TEST
 
+/* Every experiment of ablations/ has its place among the findings, and every figure there is a
+ * file. */
+START_TEST(findings_are_whole)
+{
+    char *page = document("findings.md"), path[128];
+    DIR *scripts = opendir("ablations");
+    ck_assert(scripts != NULL);
+    int experiments = 0, figures = 0;
+    for (struct dirent *e; (e = readdir(scripts));) {
+        snprintf(path, sizeof path, "ablations/%.100s", e->d_name);
+        if (e->d_name[0] == '.' || access(path, X_OK) != 0) continue; /* a part of others */
+        ck_assert_msg(strstr(page, path) != NULL, "docs/findings.md: no `%s`", path);
+        experiments++;
+    }
+    closedir(scripts);
+    ck_assert_int_ge(experiments, 10);
+    for (const char *at = page; (at = strstr(at, "](figures/")); at++, figures++) {
+        snprintf(path, sizeof path, "docs/%.*s", (int)strcspn(at + 2, ")"), at + 2);
+        char *picture = program_file(".", path, NULL);
+        ck_assert_msg(!strncmp(picture, "<svg ", 5), "%s is no picture", path);
+        ck_assert_msg(strlen(picture) < 60000, "%s is too large", path);
+        free(picture);
+    }
+    ck_assert_int_ge(figures, 10);
+    free(page);
+}
+END_TEST
+
 /* ---- examples -------------------------------------------------------------------------------- */
 
 /* What a program prints, each line moved in as in a document. */
@@ -266,5 +296,6 @@ RDK_TEST_MAIN("documents", {
     ADD(every_word_of_a_checkpoint_is_described);
     ADD_LOOP(every_parameter_is_described, sizeof models / sizeof *models);
     ADD(every_test_that_is_named_exists);
+    ADD(findings_are_whole);
     ADD_LOOP(examples_print_what_their_page_shows, 2);
 })

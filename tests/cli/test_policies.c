@@ -4,9 +4,11 @@
  * is refused by name. */
 #include "run_files.h"
 
+#include "run/trainer.h"
+
 static const char *const BASE[] = {
     "--task",      "sort", "--seq-len",     "9", "--vocab",      "7",
-    "--d-model",   "20",   "--heads",       "2", "--batch",      "7",
+    "--d-model",   "20",   "--heads",       "2", "--batch",      "31",
     "--eval-size", "9",    "--steps",       "9", "--lr",         "0.03",
     "--log-every", "1",    "--accum",       "2", "--eval-every", "3",
     "--clip",      "0.5",  "--probe-every", "1", "--warmup",     "0",
@@ -22,6 +24,7 @@ static const char *const policies[][10] = {
     {"--qk-clip", "0.8", "--qk-clip-alpha", "0.3", "--bias"},
     {"--sigma-reparam", "--mlp", "swiglu"},
     {"--scale-layers", "0:none/1:qknorm"},
+    {"--attention", "additive", "--scale", "none", "--head-temperature"},
     {"--scale", "none", "--head-temperature", "--softcap", "3", "--sink", "learned",
      "--sigma-reparam", "--arch", "encoder"},
 };
@@ -37,6 +40,22 @@ static void run(const char *dir, int policy, const char *const *rest)
     more[n] = NULL;
     train(dir, BASE, more, 0);
 }
+
+/* Or no replica of the model would run under any policy. */
+START_TEST(updates_are_cut_into_groups)
+{
+    rdk_config c;
+    rdk_status s = {0};
+    rdk_config_init(&c);
+    for (const char *const *o = BASE; *o; o += 2)
+        ck_assert_msg(rdk_option_set(&c, rdk_option_find(*o + 2), o[1], &s), "%s", s.message);
+    rdk_task *task = rdk_task_open(&c.task, &s);
+    ck_assert_msg(task && rdk_config_resolve(&c, task, &s), "%s", s.message);
+    ck_assert_uint_gt(rdk_group_count(&c), 1);
+    ck_assert_uint_ne(c.batch * c.accum % rdk_group_count(&c), 0);
+    rdk_task_close(task);
+}
+END_TEST
 
 START_TEST(threads_cuts_and_looks_change_nothing)
 {
@@ -107,7 +126,8 @@ static const struct refusal {
     {{"--scale-layers", "0:non"}, {"layer 0: 'non'", "none, sqrt"}},
     {{"--scale-layers", "7:none"}, {"no layer 7", "0 to 1"}},
     {{"--scale-layers", "none"}, {"--scale-layers 'none'", "0:none/3:0.5"}},
-    {{"--softcap", "-1"}, {"--softcap", "from 0 to"}},
+    {{"--softcap", "-1"}, {"--softcap", "from 1e-6 to 1000000, or 0"}},
+    {{"--softcap", "1e-9"}, {"--softcap", "from 1e-6 to"}},
     {{"--sink", "zero"}, {"--sink", "off, one, learned"}},
 };
 enum { REFUSALS = sizeof refusals / sizeof *refusals };
@@ -124,6 +144,7 @@ START_TEST(what_does_not_go_together_is_refused)
 END_TEST
 
 RDK_TEST_MAIN("policies of scores as runs", {
+    ADD(updates_are_cut_into_groups);
     ADD_LOOP(threads_cuts_and_looks_change_nothing, POLICIES);
     ADD_LOOP(measuring_changes_no_weight, POLICIES);
     ADD_LOOP(every_policy_changes_the_training, POLICIES);

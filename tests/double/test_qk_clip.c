@@ -127,9 +127,32 @@ START_TEST(under_qk_norm_the_function_does_not_change)
 }
 END_TEST
 
+/* Why the two do not go together: sigma is of all heads' rows, and follows a clip. */
+START_TEST(under_sigma_reparam_a_clip_reaches_the_other_head)
+{
+    rdk_model_config c = small_config();
+    c.layers = 1;
+    c.sigma_reparam = true;
+    rdk_model *m = shaken(&c);
+    rdk_tape *t = new_tape();
+    rdk_real before[ALL], after[ALL];
+    scores_of(m, t, before);
+    size_t high = before[0] > before[1] ? 0 : 1;
+    double tau = (before[0] + before[1]) / 2;
+    ck_assert(tau > 0 && before[high] > tau);
+    rdk_qk_clip(m, before, tau, 0.5);
+    rdk_model_power_step(m);
+    scores_of(m, t, after);
+    ck_assert_double_gt(after[1 - high], before[1 - high] * 1.01);
+    rdk_model_free(m);
+    rdk_tape_free(t);
+}
+END_TEST
+
 RDK_TEST_MAIN("qk-clip", {
     ADD(the_largest_score_of_each_head);
     ADD_LOOP(heads_above_come_down_and_others_keep_their_bits, 2);
     ADD(nothing_to_clip);
     ADD_LOOP(under_qk_norm_the_function_does_not_change, 3);
+    ADD(under_sigma_reparam_a_clip_reaches_the_other_head);
 })

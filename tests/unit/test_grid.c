@@ -82,7 +82,7 @@ static void tear_down(void)
 }
 
 /* "--opt=list" each, NULL-terminated. */
-static size_t wishes_of(const char *const *words, rdk_setting *settings)
+static size_t settings_of(const char *const *words, rdk_setting *settings)
 {
     size_t n = 0;
     char name[32];
@@ -95,15 +95,15 @@ static size_t wishes_of(const char *const *words, rdk_setting *settings)
     return n;
 }
 
-#define WISHES(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define NO_WISHES   ((const char *const[]){NULL})
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NO_SETTINGS   ((const char *const[]){NULL})
 
 static rdk_ablation stored(const char *const *words)
 {
     rdk_setting settings[16];
     rdk_status s = {0};
     rdk_ablation a;
-    size_t n = wishes_of(words, settings);
+    size_t n = settings_of(words, settings);
     ck_assert_msg(rdk_ablation_plan(&a, directory, settings, n, &s), "%s", s.message);
     ck_assert_msg(rdk_ablation_resolve(&a, &s), "%s", s.message);
     ck_assert_msg(rdk_ablation_store(&a, settings, n, &s), "%s", s.message);
@@ -125,7 +125,7 @@ static void refused(const char *const *words, const char *message)
     rdk_setting settings[16];
     rdk_status s = {0};
     rdk_ablation a;
-    size_t n = wishes_of(words, settings);
+    size_t n = settings_of(words, settings);
     ck_assert(!rdk_ablation_plan(&a, directory, settings, n, &s) || !rdk_ablation_resolve(&a, &s));
     ck_assert_msg(strstr(s.message, message) != NULL, "%s", s.message);
     rdk_ablation_free(&a);
@@ -133,9 +133,9 @@ static void refused(const char *const *words, const char *message)
 
 START_TEST(combinations_with_the_seed_last)
 {
-    rdk_ablation a = stored(WISHES("seed=2,1", "scale=sqrt,none", "steps=40", "heads=2"));
-    check_names(&a, WISHES("scale-none_seed-1", "scale-none_seed-2", "scale-sqrt_seed-1",
-                           "scale-sqrt_seed-2"));
+    rdk_ablation a = stored(SETTINGS("seed=2,1", "scale=sqrt,none", "steps=40", "heads=2"));
+    check_names(&a, SETTINGS("scale-none_seed-1", "scale-none_seed-2", "scale-sqrt_seed-1",
+                             "scale-sqrt_seed-2"));
     rdk_config c;
     rdk_point_config(&a, 3, &c);
     ck_assert_str_eq(c.model.scale, "sqrt");
@@ -158,24 +158,24 @@ static uint64_t saves_of(const rdk_ablation *a, size_t point)
 /* Where --steps varies, each point has a quarter of its own; the directory knows that. */
 START_TEST(a_quarter_of_the_steps_of_the_point)
 {
-    rdk_ablation a = stored(WISHES("steps=3,40,4000"));
+    rdk_ablation a = stored(SETTINGS("steps=3,40,4000"));
     for (int again = 0; again < 2; again++) {
         ck_assert_uint_eq(saves_of(&a, 0), 1);
         ck_assert_uint_eq(saves_of(&a, 1), 10);
         ck_assert_uint_eq(saves_of(&a, 2), 1000);
         rdk_ablation_free(&a);
-        a = stored(NO_WISHES);
+        a = stored(NO_SETTINGS);
     }
     rdk_ablation_free(&a);
-    refused(WISHES("save-every=7"), "saves each run every quarter of its --steps");
+    refused(SETTINGS("save-every=7"), "saves each run every quarter of its --steps");
 }
 END_TEST
 
 START_TEST(a_given_interval_is_that_of_all_points)
 {
-    rdk_ablation a = stored(WISHES("steps=40,4000", "save-every=0"));
+    rdk_ablation a = stored(SETTINGS("steps=40,4000", "save-every=0"));
     rdk_ablation_free(&a);
-    a = stored(NO_WISHES);
+    a = stored(NO_SETTINGS);
     ck_assert(saves_of(&a, 0) == 0 && saves_of(&a, 1) == 0);
     rdk_ablation_free(&a);
 }
@@ -183,12 +183,12 @@ END_TEST
 
 START_TEST(the_same_call_and_none_are_the_same_grid)
 {
-    rdk_ablation a = stored(WISHES("lr=1e-3,1e-2", "seed=1..2", "steps=40"));
+    rdk_ablation a = stored(SETTINGS("lr=1e-3,1e-2", "seed=1..2", "steps=40"));
     rdk_ablation_free(&a);
-    a = stored(WISHES("lr=1e-2,0.001", "seed=1..2", "steps=40"));
+    a = stored(SETTINGS("lr=1e-2,0.001", "seed=1..2", "steps=40"));
     ck_assert_uint_eq(a.n_points, 4);
     rdk_ablation_free(&a);
-    a = stored(NO_WISHES);
+    a = stored(NO_SETTINGS);
     ck_assert_uint_eq(a.n_points, 4);
     ck_assert_uint_eq(a.base.steps, 40);
     rdk_ablation_free(&a);
@@ -198,18 +198,18 @@ END_TEST
 /* Nothing that stood there moves or goes, and what is added takes all values of the other axes. */
 START_TEST(points_are_added)
 {
-    rdk_ablation a = stored(WISHES("lr=1e-3,1e-2", "seed=1..2"));
+    rdk_ablation a = stored(SETTINGS("lr=1e-3,1e-2", "seed=1..2"));
     rdk_ablation_free(&a);
-    a = stored(WISHES("seed=4"));
-    check_names(&a, WISHES("lr-0.001_seed-1", "lr-0.001_seed-2", "lr-0.001_seed-4",
-                           "lr-0.01_seed-1", "lr-0.01_seed-2", "lr-0.01_seed-4"));
+    a = stored(SETTINGS("seed=4"));
+    check_names(&a, SETTINGS("lr-0.001_seed-1", "lr-0.001_seed-2", "lr-0.001_seed-4",
+                             "lr-0.01_seed-1", "lr-0.01_seed-2", "lr-0.01_seed-4"));
     rdk_ablation_free(&a);
-    a = stored(WISHES("seed=9", "lr=5e-3"));
+    a = stored(SETTINGS("seed=9", "lr=5e-3"));
     check_names(&a,
-                WISHES("lr-0.001_seed-1", "lr-0.001_seed-2", "lr-0.001_seed-4", "lr-0.005_seed-9",
-                       "lr-0.01_seed-1", "lr-0.01_seed-2", "lr-0.01_seed-4"));
+                SETTINGS("lr-0.001_seed-1", "lr-0.001_seed-2", "lr-0.001_seed-4", "lr-0.005_seed-9",
+                         "lr-0.01_seed-1", "lr-0.01_seed-2", "lr-0.01_seed-4"));
     rdk_ablation_free(&a);
-    a = stored(WISHES("steps=600")); /* what is said of no axis adds nothing */
+    a = stored(SETTINGS("steps=600")); /* what is said of no axis adds nothing */
     ck_assert_uint_eq(a.n_points, 7);
     rdk_ablation_free(&a);
 }
@@ -217,22 +217,23 @@ END_TEST
 
 START_TEST(contradictions_are_refused_by_name)
 {
-    rdk_ablation a = stored(WISHES("seed=1..2", "steps=40"));
+    rdk_ablation a = stored(SETTINGS("seed=1..2", "steps=40"));
     rdk_ablation_free(&a);
-    refused(WISHES("seed=1..2", "steps=41"),
+    refused(SETTINGS("seed=1..2", "steps=41"),
             "has steps = 40 for all its runs, this command says 41");
-    refused(WISHES("lr=1e-3,1e-2"), "has lr = 0.001 for all its runs, this command says 0.001,...");
-    refused(WISHES("d-k=32"), "has d-k = auto for all its runs");
+    refused(SETTINGS("lr=1e-3,1e-2"),
+            "has lr = 0.001 for all its runs, this command says 0.001,...");
+    refused(SETTINGS("d-k=32"), "has d-k = auto for all its runs");
 }
 END_TEST
 
 START_TEST(nothing_is_written_before_all_is_possible)
 {
-    refused(WISHES("steps=40"), "nothing varies");
-    refused(WISHES("seed=1..4000", "lr=1,2,3,4,5,6"), "more than 20000 points");
-    refused(WISHES("task=modadd", "vocab=7,1"),
+    refused(SETTINGS("steps=40"), "nothing varies");
+    refused(SETTINGS("seed=1..4000", "lr=1,2,3,4,5,6"), "more than 20000 points");
+    refused(SETTINGS("task=modadd", "vocab=7,1"),
             "--vocab 1 is out of range for task modadd: it takes");
-    refused(WISHES("task=modadd", "vocab=7,1"), "(in the point vocab-1)");
+    refused(SETTINGS("task=modadd", "vocab=7,1"), "(in the point vocab-1)");
     ck_assert(access(directory, F_OK) != 0);
     ck_assert_int_eq(mkdir(directory, 0700), 0);
 }
@@ -242,16 +243,16 @@ START_TEST(damaged_files_are_named)
 {
     rdk_status s = {0};
     char path[128];
-    rdk_ablation a = stored(WISHES("seed=1..2"));
+    rdk_ablation a = stored(SETTINGS("seed=1..2"));
     rdk_ablation_free(&a);
     snprintf(path, sizeof path, "%s/points.csv", directory);
     ck_assert(rdk_file_replace(path, "seed\nx\n", 7, &s));
-    refused(NO_WISHES, "/points.csv: --seed: 'x' is not a whole number");
+    refused(NO_SETTINGS, "/points.csv: --seed: 'x' is not a whole number");
     ck_assert(rdk_file_replace(path, "out\nx\n", 6, &s));
-    refused(NO_WISHES, "/points.csv: 'out' is no option that can vary");
+    refused(NO_SETTINGS, "/points.csv: 'out' is no option that can vary");
     ck_assert(rdk_file_replace(path, "seed\n", 5, &s));
-    refused(NO_WISHES, "/points.csv has no point");
-    refused(WISHES("seed=1..2"), "/points.csv has no point");
+    refused(NO_SETTINGS, "/points.csv has no point");
+    refused(SETTINGS("seed=1..2"), "/points.csv has no point");
 }
 END_TEST
 
@@ -281,7 +282,7 @@ END_TEST
 START_TEST(command_of_a_point)
 {
     rdk_status s = {0};
-    rdk_ablation a = stored(WISHES("seed=1..2", "scale=sqrt,none", "steps=40"));
+    rdk_ablation a = stored(SETTINGS("seed=1..2", "scale=sqrt,none", "steps=40"));
     char out[128];
     char **w = rdk_point_command(&a, 1, RDK_POINT_NEW, 2, "prog", a.arena, &s);
     snprintf(out, sizeof out, "--out=%s/scale-none_seed-2", directory);

@@ -51,7 +51,7 @@ START_TEST(bad_values_are_refused_by_name)
     REFUSED(c.softcap = NAN, "--softcap nan", "1e-6 to 1e6");
     REFUSED(c.length_gain = 2, "--length-gain 2", "--length-scale ssmax");
     REFUSED(c.length_base = 2, "--length-base 2", "--length-scale log");
-    REFUSED((c.length_base = 1, c.length = RDK_LENGTH_LOG), "--length-base 1", "above 1");
+    REFUSED((c.length_base = 1.005, c.length = RDK_LENGTH_LOG), "--length-base 1.005", "1.01 to");
     REFUSED(c.length = (rdk_length_scale)3, "--length-scale", "no choice number 3");
     REFUSED(c.sink = (rdk_sink)7, "--sink", "no choice number 7");
     REFUSED((c.temperature = true, c.length = RDK_LENGTH_SSMAX), "--head-temperature",

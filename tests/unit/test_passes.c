@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * An update that goes through the model in groups of passes beside the same sequences in one: loss,
  * gradients and statistics are the same but for rounding, threads change no bit of them, and the
- * cutting fits the sequences. */
+ * cutting fits the sequences. Replicas do the same without the trainer. */
 #include "harness.h"
+
+#include <pthread.h>
 
 #include "run/trainer.h"
 
@@ -32,17 +34,25 @@ static void free_trainer(rdk_trainer *r)
     rdk_free(r);
 }
 
-/* Without the trainer: all sequences at once. */
-static double pass_once(rdk_trainer *r)
+/* Without the trainer: n sequences from `first` on through m, on a tape. */
+static double pass_by_hand(rdk_trainer *r, rdk_model *m, rdk_tape *t, size_t first, size_t n)
 {
     rdk_batch *b = &r->batch;
-    rdk_tape_reset(r->tapes[0]);
+    size_t token = first * b->len;
+    rdk_tape_reset(t);
     rdk_tensor *logits =
-        rdk_model_logits(r->model, r->tapes[0], b->n, b->len, b->input, b->length, NULL);
-    rdk_tensor *loss = rdk_cross_entropy(r->tapes[0], logits, b->target,
-                                         (double)rdk_batch_counted(b), b->nll, b->best);
-    ck_assert(rdk_tape_backward(r->tapes[0], loss));
-    return (double)loss->data[0];
+        rdk_model_logits(m, t, n, b->len, b->input + token, b->length + first, NULL);
+    rdk_tensor *loss = rdk_cross_entropy(t, logits, b->target + token, (double)rdk_batch_counted(b),
+                                         b->nll + token, b->best + token);
+    return rdk_tape_backward(t, loss) ? (double)loss->data[0] : NAN;
+}
+
+/* All sequences at once. */
+static double pass_once(rdk_trainer *r)
+{
+    double loss = pass_by_hand(r, r->model, r->tapes[0], 0, r->batch.n);
+    ck_assert(isfinite(loss));
+    return loss;
 }
 
 static double loss_of_one_pass(rdk_trainer *r)
@@ -92,6 +102,70 @@ START_TEST(dropped_is_zeroed)
     pass_once(r); /* settled: added to */
     ck_assert_mem_eq(g, zeroed, size * sizeof *g);
     rdk_free(zeroed);
+    free_trainer(r);
+}
+END_TEST
+
+/* What docs/embedding.md says of replicas, with threads of one's own: three at one model, each with
+ * a part of the sequences, for several updates. */
+enum { WORKERS = 3 };
+
+typedef struct worker {
+    rdk_trainer *r;
+    rdk_model *model;
+    rdk_tape *tape;
+    size_t first, n;
+    double loss;
+} worker;
+
+static void *work(void *context)
+{
+    worker *w = context;
+    w->loss = pass_by_hand(w->r, w->model, w->tape, w->first, w->n);
+    return NULL;
+}
+
+static void work_together(worker *w, bool side_by_side)
+{
+    pthread_t thread[WORKERS];
+    for (int i = 0; i < WORKERS; i++) {
+        if (side_by_side)
+            ck_assert_int_eq(pthread_create(&thread[i], NULL, work, &w[i]), 0);
+        else
+            work(&w[i]);
+    }
+    for (int i = 0; i < WORKERS && side_by_side; i++) pthread_join(thread[i], NULL);
+}
+
+START_TEST(replicas_by_hand)
+{
+    rdk_threads_set(1);
+    rdk_trainer *r = new_trainer("7", "1");
+    size_t size = rdk_model_size(r->model);
+    rdk_real *once = rdk_alloc(size, sizeof *once, &status), *g = rdk_model_grads(r->model);
+    rdk_model *replica[WORKERS - 1];
+    worker w[WORKERS] = {{r, r->model, rdk_tape_new(&status), 0, 3, 0}};
+    for (size_t i = 1; i < WORKERS; i++) {
+        replica[i - 1] = rdk_model_replica(r->model, &status);
+        ck_assert(replica[i - 1] && rdk_model_values(replica[i - 1]) == rdk_model_values(r->model));
+        w[i] = (worker){r, replica[i - 1], rdk_tape_new(&status), 1 + 2 * i, 2, 0};
+    }
+    for (uint64_t step = 0; step < 3; step++) {
+        double loss = loss_of_one_pass(r), sum = 0, largest = 0;
+        memcpy(once, g, size * sizeof *g);
+        for (int i = 0; i < WORKERS; i++) rdk_model_zero_grad(w[i].model);
+        work_together(w, step != 1); /* or one after the other */
+        rdk_model_gather_grads(r->model, WORKERS - 1, replica);
+        for (int i = 0; i < WORKERS; i++) sum += w[i].loss;
+        ck_assert_close(sum, loss, 1e-6, 0);
+        for (size_t i = 0; i < size; i++) largest = fmax(largest, fabs((double)once[i]));
+        for (size_t i = 0; i < size; i++)
+            ck_assert_close((double)g[i], (double)once[i], 1e-5, largest);
+        rdk_optimizer_step(r->optimizer, r->model, step, 1e-2, 1, r->update_norm);
+    }
+    for (int i = 0; i < WORKERS; i++) rdk_tape_free(w[i].tape);
+    for (size_t i = 1; i < WORKERS; i++) rdk_model_free(replica[i - 1]);
+    rdk_free(once);
     free_trainer(r);
 }
 END_TEST
@@ -212,6 +286,7 @@ END_TEST
 RDK_TEST_MAIN("passes", {
     ADD_LOOP(several_passes_and_one, 4);
     ADD(dropped_is_zeroed);
+    ADD(replicas_by_hand);
     ADD_LOOP(threads_change_no_bit, 4);
     ADD_LOOP(the_first_failure_counts, 3);
     ADD(every_sequence_once);
