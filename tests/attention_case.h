@@ -260,4 +260,67 @@ static inline double distance(size_t n, const rdk_real *got, const double *want)
     return worst / largest;
 }
 
+/* ---- cases of both kinds of score -------------------------------------------------------------
+ */
+
+/* A test of both kinds runs for _i in [0, KINDS): every table, with products and with additive
+ * scores. It begins with TABLE_AND_KIND(k, additive). */
+enum { KINDS = 2 * ISAS };
+#define TABLE_AND_KIND(k, additive)                                                                \
+    const rdk_kernels *k = rdk_kernels_at(_i % ISAS);                                              \
+    const bool additive = _i / ISAS == 1;                                                          \
+    if (!k) return
+
+static inline attention_case case_of_kind(rdk_attention_shape s, bool additive)
+{
+    attention_case c = case_new(s, 1);
+    if (additive) case_additive(&c);
+    return c;
+}
+
+static const int32_t some_lengths[] = {70, 0, 1, 37, 100};
+
+static inline rdk_attention_shape padded_shape(bool causal, double dropout)
+{
+    return (rdk_attention_shape){.batch = COUNT(some_lengths),
+                                 .heads = 2,
+                                 .len = 100,
+                                 .d_k = 18,
+                                 .d_v = 24,
+                                 .scale = 0.5,
+                                 .causal = causal,
+                                 .lengths = some_lengths,
+                                 .dropout = dropout};
+}
+
+static inline bool same_results(const attention_case *a, const attention_case *b)
+{
+    return same_bits(a->o, b->o, a->n_v) && same_bits(a->row_max, b->row_max, a->rows) &&
+           same_bits(a->row_inv, b->row_inv, a->rows) && same_bits(a->dq, b->dq, a->n_qk) &&
+           same_bits(a->dk, b->dk, a->n_qk) && same_bits(a->dv, b->dv, a->n_v) &&
+           same_bits(a->dw, b->dw, a->n_w);
+}
+
+static inline void check_close(const char *what, const attention_case *c, size_t n,
+                               const rdk_real *got, const double *want, double tolerance)
+{
+    double error = distance(n, got, want);
+    ck_assert_msg(error <= tolerance, "%s: error %.3g (T %zu, d_k %zu, d_v %zu, causal %d%s)", what,
+                  error, c->s.len, c->s.d_k, c->s.d_v, c->s.causal,
+                  c->additive ? ", additive" : "");
+}
+
+/* of_o: allowed of o; the sums of backward, which are longer, may have twice to five times that. */
+static inline void check_against_plain(const rdk_kernels *k, attention_case *c, double of_o)
+{
+    case_run(k, c);
+    plain_results want = plain_run(c, NULL);
+    check_close("o", c, c->n_v, c->o, want.o, of_o);
+    check_close("dv", c, c->n_v, c->dv, want.dv, 2 * of_o);
+    check_close("dq", c, c->n_qk, c->dq, want.dq, 5 * of_o);
+    check_close("dk", c, c->n_qk, c->dk, want.dk, 5 * of_o);
+    if (c->additive) check_close("dw", c, c->n_w, c->dw, want.dw, 5 * of_o);
+    plain_free(&want);
+}
+
 #endif

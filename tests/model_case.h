@@ -329,4 +329,22 @@ static inline bool starts_alike(const rdk_model_config *c)
     return c->bias || c->temperature || c->sigma_reparam;
 }
 
+/* small_config under policy i of the table. */
+static inline rdk_model_config policy_config(size_t i)
+{
+    rdk_model_config c = small_config();
+    const rdk_scaling *p = rdk_scaling_at(i);
+    snprintf(c.scale, sizeof c.scale, "%s", p->name);
+    c.qk_norm = p->qk_norm;
+    return c;
+}
+
+static inline void expect_distinct(const double *loss, int n, const char *what)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            ck_assert_msg(fabs(loss[i] - loss[j]) > 1e-6, "%s %d and %d have one loss: %.9g", what,
+                          i, j, loss[i]);
+}
+
 #endif

@@ -66,8 +66,9 @@ typedef struct rdk_option {
     double low, high;           /* range of a number, both included */
     bool or_zero;               /* a number that may also be 0, below its range: off */
     const char *const *choices; /* NULL-terminated, in the order of the enum */
-    const char *auto_rule;      /* where "auto" may be given: what it means. Kept as 0, or where the
-                                 * range begins there as RDK_BY_RULE; a choice as -1, a name as "" */
+    const char *auto_rule;      /* where "auto" may be given: what it means. Kept as 0
+                                 * (RDK_BY_RULE where the range begins there), a choice as -1, a
+                                 * name as "" */
     const rdk_need *need;       /* where the option does something; NULL: everywhere */
     const char *value_name;     /* "N", "PATH", ... for help */
     const char *help;           /* one line */

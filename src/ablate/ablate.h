@@ -154,6 +154,9 @@ typedef struct rdk_pool_end {
     bool stopped;                      /* by io->stop */
 } rdk_pool_end;
 
+/* The order in which points are begun and listed: seed by seed, so that what is compared is there
+ * early; within that, in the order of the grid. order: [n_points]. */
+void rdk_ablation_order(const rdk_ablation *a, size_t *order);
 /* Runs what is not done: starts, watches, reports on io->err. Points that others are at are waited
  * for, unless `only` is set. False where the pool itself failed. */
 bool rdk_pool_run(const rdk_ablation *a, const rdk_pool_plan *plan, const rdk_run_io *io,

@@ -57,10 +57,25 @@ static void rates_at_the_end(const rdk_ablation *a, const rdk_results *r, rdk_te
     rdk_rates_free(&t);
 }
 
-static void few_seeds(const rdk_ablation *a, rdk_text *out)
+/* Seeds of the runs that are there, whatever the grid wants. */
+static size_t seeds_run(const rdk_ablation *a, const rdk_results *r)
 {
-    size_t axis = rdk_ablation_axis(a, "seed"), n = axis < a->n_axes ? a->axes[axis].n : 1;
-    if (n >= ENOUGH_SEEDS) return;
+    size_t axis = rdk_ablation_axis(a, "seed"), n = 0;
+    if (axis == a->n_axes) return 1;
+    for (size_t k = 0; k < a->axes[axis].n; k++) {
+        size_t i = 0;
+        while (i < r->n &&
+               strcmp(rdk_ablation_value(a, r->rows[i].point, axis), a->axes[axis].values[k]) != 0)
+            i++;
+        n += i < r->n;
+    }
+    return n;
+}
+
+static void few_seeds(const rdk_ablation *a, const rdk_results *r, rdk_text *out)
+{
+    size_t n = seeds_run(a, r);
+    if (n == 0 || n >= ENOUGH_SEEDS) return;
     if (n == 1) {
         rdk_text_add(out, "- One seed was run: nothing is known of the spread between seeds, so no "
                           "difference between rows can be concluded.\n");
@@ -96,7 +111,7 @@ void rdk_results_limits(const rdk_ablation *a, const rdk_results *r, rdk_text *o
     missing_runs(a, r, &t);
     one_rate(a, &t);
     rates_at_the_end(a, r, &t);
-    few_seeds(a, &t);
+    few_seeds(a, r, &t);
     one_width(a, &t);
     if (t.size) rdk_text_add(out, "What cannot be concluded:\n\n%s\n", t.data);
     rdk_text_free(&t);

@@ -256,17 +256,15 @@ static void show(pool *p)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Seed by seed, so that what is compared is there early; within that, in the order of the grid. */
-static void order_points(pool *p)
+void rdk_ablation_order(const rdk_ablation *a, size_t *order)
 {
-    const rdk_ablation *a = p->a;
     size_t seed = rdk_ablation_axis(a, "seed"), n = 0;
     size_t seeds = seed < a->n_axes ? a->axes[seed].n : 1;
     for (size_t k = 0; k < seeds; k++)
         for (size_t i = 0; i < a->n_points; i++)
             if (seed == a->n_axes ||
                 rdk_grid_axis_find(&a->axes[seed], rdk_ablation_value(a, i, seed)) == k)
-                p->order[n++] = i;
+                order[n++] = i;
 }
 
 /* What is done already needs no lock: it never becomes undone. */
@@ -323,7 +321,7 @@ bool rdk_pool_run(const rdk_ablation *a, const rdk_pool_plan *plan, const rdk_ru
     p.jobs = rdk_alloc(plan->jobs, sizeof *p.jobs, s);
     bool ok = p.scratch && p.order && p.status && p.jobs;
     if (ok) {
-        order_points(&p);
+        rdk_ablation_order(a, p.order);
         look_at_all(&p);
         work(&p);
     }

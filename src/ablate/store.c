@@ -110,11 +110,28 @@ static bool warmup_fits(const rdk_ablation *a, rdk_status *s)
     return true;
 }
 
+/* Two points that differ in nothing but an option that one of them does not read are one run twice.
+ */
+static bool varied_count_everywhere(const rdk_ablation *a, rdk_status *s)
+{
+    for (size_t i = 0; i < a->n_points; i++) {
+        char name[RDK_POINT_NAME];
+        rdk_status cause = {0};
+        rdk_config c;
+        rdk_point_config(a, i, &c);
+        for (size_t k = 0; k < a->n_axes; k++)
+            if (!rdk_option_counts(&c, a->axes[k].option, &cause))
+                return rdk_fail(s, cause.code, "%s (in the point %s; or make two grids)",
+                                cause.message, rdk_point_name(a, i, name));
+    }
+    return true;
+}
+
 /* A --config file says everything, so nothing in it is a mistake. */
 bool rdk_ablation_check_counts(const rdk_ablation *a, const rdk_setting *settings, size_t n,
                                rdk_status *s)
 {
-    bool ok = true;
+    bool ok = varied_count_everywhere(a, s);
     for (size_t i = 0; ok && i < n; i++)
         if (settings[i].list && strcmp(settings[i].text, "auto") != 0)
             ok = counts_somewhere(a, settings[i].option, s) &&

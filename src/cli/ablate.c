@@ -202,13 +202,18 @@ static void print_report_command(const char *directory)
     rdk_text_free(&t);
 }
 
-static int list(const call *c)
+static int list(const call *c, rdk_status *s)
 {
+    const rdk_ablation *a = &c->ablation;
     char name[RDK_POINT_NAME];
-    for (size_t i = 0; i < c->ablation.n_points; i++) {
-        if (!rdk_point_is_done(&c->ablation, i))
-            print_command(c, "point", rdk_point_name(&c->ablation, i, name));
+    size_t *order = rdk_alloc(a->n_points, sizeof *order, s);
+    if (!order) return rdk_cli_failed(s);
+    rdk_ablation_order(a, order);
+    for (size_t i = 0; i < a->n_points; i++) {
+        if (!rdk_point_is_done(a, order[i]))
+            print_command(c, "point", rdk_point_name(a, order[i], name));
     }
+    rdk_free(order);
     return RDK_EXIT_DONE;
 }
 
@@ -352,7 +357,7 @@ static int act(call *c, rdk_status *s)
     }
     if (!rdk_ablation_check_data(a, s)) return rdk_cli_failed(s);
     if (!stands && !rdk_ablation_store(a, c->settings, c->n_settings, s)) return rdk_cli_failed(s);
-    return o->list ? list(c) : run(c, rdk_cli_program(), s);
+    return o->list ? list(c, s) : run(c, rdk_cli_program(), s);
 }
 
 int rdk_cli_ablate(int argc, char **argv)

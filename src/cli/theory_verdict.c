@@ -191,19 +191,17 @@ static void about_d_model(FILE *out, const rdk_theory_point *p)
 
 static void about_norm(FILE *out, const rdk_theory_point *p)
 {
-    static const double alike = .05;
     const rdk_row_estimates *e;
     if (!way_called(p, "qknorm", &e)) return;
     if (p->d_k == 1) {
         say(out, "qknorm: LayerNorm makes 0 of a vector of one entry, so all scores are 0.");
         return;
     }
-    double ratio = beside_sqrt(p, e);
     say(out,
-        "qknorm: variance %.3g, %s: %.3g times it, where LayerNorm leaves d_k - 1 of d_k "
-        "dimensions. Where W_Q and W_K grow it stays so, since the norm takes their size out.",
-        e->variance.mean, fabs(ratio - 1) <= alike ? "about that of sqrt" : "not that of sqrt",
-        ratio);
+        "qknorm: variance %.3g. LayerNorm leaves d_k - 1 of d_k dimensions, so d_k / (d_k - 1) = "
+        "%.3g is predicted where sqrt has 1. Where W_Q and W_K grow it stays so, since the norm "
+        "takes their size out.",
+        e->variance.mean, (double)p->d_k / ((double)p->d_k - 1));
 }
 
 static void about_width(FILE *out, const rdk_theory_point *p)

@@ -238,6 +238,20 @@ static bool read_word(reading *r)
                    : assign(r, o, "off");
 }
 
+/* What help is wanted about: the word behind --help, with or without its dashes, where it is no
+ * other part of the call. */
+static const char *help_about(const reading *r, char **next)
+{
+    char *text = next < r->end ? *next : "-";
+    if (text[0] != '-') return text;
+    if (!is_option(text)) return NULL;
+    word w = cut(text);
+    const char *name = strncmp(w.name, "no-", 3) ? w.name : w.name + 3;
+    const rdk_option *o = rdk_grammar_find(r->grammar, w.name);
+    if (!o) o = rdk_grammar_find(r->grammar, name);
+    return o && !w.value ? o->name : NULL;
+}
+
 /* --help and its like, wherever they stand. */
 static bool read_first(reading *r)
 {
@@ -251,8 +265,7 @@ static bool read_first(reading *r)
         }
         r->result->action = f->action;
         r->result->help_about = w.value;
-        if (!w.value && f->action == RDK_ACTION_HELP && at + 1 < r->end && at[1][0] != '-')
-            r->result->help_about = at[1];
+        if (!w.value && f->action == RDK_ACTION_HELP) r->result->help_about = help_about(r, at + 1);
         return true;
     }
     return true;

@@ -31,6 +31,10 @@ static rdk_verdict_figures figures_of(const rdk_report_run *run)
         .ratio_first = f->ratio_first,
         .ratio_last = f->ratio_last,
         .scale = run->saved.config.model.scale_layers[0] ? NAN : run->score_scale,
+        .qk_clip = run->saved.config.qk_clip,
+        .clip_updates = rdk_record_number(run->saved.about, "qk_clip_updates"),
+        .clip_most = rdk_record_number(run->saved.about, "qk_clip_most_heads"),
+        .all_heads = run->saved.config.model.layers * run->saved.config.model.heads,
         .started = run->layers > 0,
         .ended = run->layers > 0 && !run->diverged,
     };

@@ -32,14 +32,13 @@ static void parameter_table(const rdk_trainer *r, FILE *out)
     }
 }
 
-/* The decay list by name, as the optimizer applies it. */
+/* How much of the column "decay" above; the names stand there. */
 static void decay_line(const rdk_trainer *r, FILE *out)
 {
-    fprintf(out, "decay    %g on:", r->config.optim.weight_decay);
-    for (size_t i = 0; i < rdk_model_param_count(r->model); i++)
-        if (rdk_model_param(r->model, i)->decay)
-            fprintf(out, " %s", rdk_model_param(r->model, i)->name);
-    fputc('\n', out);
+    size_t all = rdk_model_param_count(r->model), n = 0;
+    for (size_t i = 0; i < all; i++) n += rdk_model_param(r->model, i)->decay;
+    fprintf(out, "decay    %g on %zu of %zu tensors: those with yes in the table\n",
+            r->config.optim.weight_decay, n, all);
 }
 
 static void describe(rdk_trainer *r)

@@ -225,7 +225,7 @@ static const rdk_option options[] = {
     {"seed", training, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(seed), "1", 0, 18446744073709551615.0,
      .value_name = "N", .help = "decides all random numbers"},
     {"out", running, RDK_OPT_TEXT, RDK_OPT_RUNS, FIELD(out), "", .value_name = "DIR",
-     .help = "new directory for the run [runs/TASK-SCALE-dkN-seedN]"},
+     .help = "new directory [runs/TASK-SCALE-dkN-seedN; -2, -3, .. where it is taken]"},
     {"resume", running, RDK_OPT_TEXT, RDK_OPT_RUNS, FIELD(resume), "", .value_name = "DIR",
      .help = "go on with the run in DIR"},
     {"stop-at", running, RDK_OPT_UINT, RDK_OPT_RUNS, FIELD(stop_at), "0", 0, 1e12,

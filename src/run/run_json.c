@@ -116,6 +116,10 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     integer_field(&t, "step", r->step);
     integer_field(&t, "steps", r->config.steps);
     integer_field(&t, "tokens_seen", r->tokens_seen);
+    if (r->score_max && !r->clip_unknown) {
+        integer_field(&t, "qk_clip_updates", r->clip_updates);
+        integer_field(&t, "qk_clip_most_heads", r->clip_most);
+    }
     number_field(&t, "seconds", rdk_seconds() - r->started);
     if (isfinite(rdk_cost_seconds(r))) number_field(&t, "measuring_seconds", rdk_cost_seconds(r));
     rdk_text_add(&t, "  \"status\": ");
@@ -149,10 +153,11 @@ bool rdk_run_json_find(const rdk_trainer *r, const char *key, rdk_text *value, b
 }
 
 /* Those that final_fields wrote. A file without them says nothing of the start. */
-void rdk_run_json_first(const rdk_trainer *r, rdk_finals *f)
+void rdk_run_json_past(rdk_trainer *r, rdk_finals *f)
 {
     char path[RDK_PATH_TEXT + 64];
     rdk_status ignored = {0}; /* a damaged run.json says nothing, and is written anew */
+    r->clip_unknown = true;
     rdk_record *was = rdk_record_read(rdk_rundir_file(&r->directory, "run.json", path), &ignored);
     if (!was) return;
     f->have_first = rdk_record_word(was, "initial_sat99") != NULL;
@@ -162,6 +167,13 @@ void rdk_run_json_first(const rdk_trainer *r, rdk_finals *f)
     f->attention_first.ds_median = rdk_record_number(was, "initial_ds_median");
     f->attention_first.ds_top5_share = rdk_record_number(was, "initial_ds_top5_share");
     f->ratio_first = rdk_record_number(was, "initial_query_value_ratio");
+    double updates = rdk_record_number(was, "qk_clip_updates");
+    double most = rdk_record_number(was, "qk_clip_most_heads");
+    double heads = (double)(r->config.model.layers * r->config.model.heads);
+    r->clip_unknown = !(rdk_record_number(was, "step") == (double)r->step && updates >= 0 &&
+                        updates <= (double)r->step && most >= 0 && most <= heads);
+    if (!r->clip_unknown) r->clip_updates = (uint64_t)updates;
+    if (!r->clip_unknown) r->clip_most = (uint64_t)most;
     rdk_record_free(was);
 }
 

@@ -11,11 +11,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tensorboard.h"
+#include "trainer.h"
 
-enum { MOST_SUFFIXES = 10000 };
+enum { MOST_SUFFIXES = 10000, LOCK_TRIES = 5, NAP_NANOSECONDS = 2000000 };
 
 static const char *const RUN_FILES[] = {
     "config.ini",    "run.json",         "metrics.csv",      "attention.csv",
@@ -32,12 +34,24 @@ static bool lock_directory(rdk_rundir *d, rdk_status *s)
 {
     d->lock = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (d->lock < 0) return rdk_fail(s, RDK_EIO, "cannot open %s: %s", d->path, strerror(errno));
-    /* a file system that knows no locks is no reason to stop */
-    if (flock(d->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        /* a file system that knows no locks is no reason to stop */
+        if (flock(d->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+        /* rdk_rundir_is_held may be looking */
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NANOSECONDS}, NULL);
+    }
     rdk_fail(s, RDK_ESTATE,
              "%s is in use by another process (wait for it, or choose another --out)", d->path);
     rdk_rundir_close(d);
     return false;
+}
+
+bool rdk_rundir_is_held(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool free_now = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    if (fd >= 0) close(fd);
+    return !free_now;
 }
 
 static bool directory_is_empty(const char *path)
@@ -110,6 +124,26 @@ static bool create_named(rdk_rundir *d, const rdk_config *c, rdk_status *s)
     return remove_old_run(d, s);
 }
 
+/* Does the run there want nothing but --resume to become the one that is asked for? */
+static bool is_cut_off(const char *path, const rdk_config *c)
+{
+    rdk_rundir d = {.lock = -1};
+    char file[RDK_PATH_TEXT + 64];
+    rdk_status ignored = {0};
+    const rdk_option *different;
+    rdk_config old;
+    snprintf(d.path, sizeof d.path, "%s", path);
+    rdk_config_init(&old);
+    if (!rdk_config_load(&old, rdk_rundir_file(&d, "config.ini", file), NULL, &ignored) ||
+        !rdk_same_definition(&old, c, &different) || strcmp(old.data, c->data) != 0)
+        return false;
+    rdk_record *about = rdk_record_read(rdk_rundir_file(&d, "run.json", file), &ignored);
+    const char *status = about ? rdk_record_word(about, "status") : NULL;
+    bool open = status && strcmp(status, "done") != 0 && strcmp(status, "diverged") != 0;
+    rdk_record_free(about);
+    return open && !rdk_rundir_is_held(path);
+}
+
 bool rdk_rundir_create(rdk_rundir *d, const rdk_config *c, rdk_status *s)
 {
     char name[RDK_PATH_TEXT - 16];
@@ -124,6 +158,7 @@ bool rdk_rundir_create(rdk_rundir *d, const rdk_config *c, rdk_status *s)
         if (errno != EEXIST || n > MOST_SUFFIXES)
             return rdk_fail(s, RDK_EIO, "cannot create %s: %s (say where with --out)", d->path,
                             strerror(errno));
+        if (is_cut_off(d->path, c)) snprintf(d->cut_off, sizeof d->cut_off, "%s", d->path);
         snprintf(d->path, sizeof d->path, "%s-%d", name, n);
     }
     return lock_directory(d, s);

@@ -11,6 +11,9 @@
 typedef struct rdk_rundir {
     char path[RDK_PATH_TEXT];
     int lock; /* descriptor of the directory, locked while open; -1: none */
+    /* the last one of the taken names whose run is of the same definition and has not come to its
+     * end, though nobody is at it; "": none */
+    char cut_off[RDK_PATH_TEXT];
 } rdk_rundir;
 
 /* --out where given, else runs/TASK-SCALE-dkN-seedN, with -2, -3, ... where that name is taken. An
@@ -23,6 +26,9 @@ void rdk_rundir_close(rdk_rundir *d);
 /* Is it still the directory that was opened? Not where it was removed, or another one has its name:
  * whatever lies there now belongs to somebody else. */
 bool rdk_rundir_is_ours(const rdk_rundir *d, rdk_status *s);
+
+/* Is a process writing into it now? True where the file system does not tell. */
+bool rdk_rundir_is_held(const char *path);
 
 /* "DIR/NAME" in buf, which is returned. */
 char *rdk_rundir_file(const rdk_rundir *d, const char *name, char buf[RDK_PATH_TEXT + 64]);

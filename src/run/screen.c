@@ -25,9 +25,22 @@ static void table_heading(const rdk_trainer *r)
             "accuracy", "grad norm", "score std", "H/ln n", "saturated", "gW_Q/gW_V");
 }
 
+/* On stderr: what lies beside a run is no part of it, and its stdout stays what it is. */
+static void cut_off_note(const rdk_trainer *r)
+{
+    rdk_text path = {0};
+    if (!r->io->err || !r->directory.cut_off[0]) return;
+    rdk_text_shell(&path, r->directory.cut_off);
+    fprintf(r->io->err,
+            "note: %s is this run, cut off before its end; --resume %s goes on with it\n",
+            r->directory.cut_off, path.data ? path.data : "");
+    rdk_text_free(&path);
+}
+
 void rdk_screen_header(const rdk_trainer *r)
 {
     const rdk_config *c = &r->config;
+    cut_off_note(r);
     if (!r->io->out || c->quiet) return;
     rdk_text t = {0};
     struct {

@@ -110,10 +110,25 @@ static void gradient_sentence(const rdk_verdict_figures *f, rdk_text *out)
         rdk_text_add(out, "At the start no gradient reached the scores.\n");
 }
 
+static void clip_sentence(const rdk_verdict_figures *f, rdk_text *out)
+{
+    if (!(f->qk_clip > 0) || !isfinite(f->clip_updates) || !isfinite(f->clip_most)) return;
+    const char *s = f->step == 1 ? "" : "s";
+    if (f->clip_updates == 0)
+        rdk_text_add(out, "QK-clip at %g shrank no head in %" PRIu64 " update%s.\n", f->qk_clip,
+                     f->step, s);
+    else
+        rdk_text_add(out,
+                     "QK-clip at %g shrank heads in %.0f of %" PRIu64 " update%s, at most %.0f of "
+                     "%zu heads at once.\n",
+                     f->qk_clip, f->clip_updates, f->step, s, f->clip_most, f->all_heads);
+}
+
 void rdk_verdict_sentences(const rdk_verdict_figures *f, rdk_text *out)
 {
     task_sentence(f, out);
     start_sentence(f, out);
     end_sentence(f, out);
+    clip_sentence(f, out);
     gradient_sentence(f, out);
 }

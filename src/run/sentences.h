@@ -18,6 +18,9 @@ typedef struct rdk_verdict_figures {
     double entropy_last, score_std_last, score_absmax_last;
     double ratio_first, ratio_last; /* |dW_Q| / |dW_V| */
     double scale;                   /* c, which the ratio carries; NAN: several */
+    double qk_clip;                 /* its limit; 0: none */
+    double clip_updates, clip_most; /* in which it shrank a head; heads in one. NAN: not known */
+    size_t all_heads;               /* of all layers */
     /* attention and gradients were measured then: what is NAN could not be formed */
     bool started, ended;
 } rdk_verdict_figures;

@@ -139,9 +139,12 @@ void rdk_speed_lines(rdk_trainer *r, FILE *out)
     fprintf(out, "\na step   %s tokens, %.4g GFLOP (attention in full)", n.data ? n.data : "",
             flops / 1e9);
     if (tanhs > 0) fprintf(out, " and %.4g G tanh", tanhs / 1e9);
-    fprintf(out, ", at least %.4g MiB moved; %zu sequences at once in %zu group%s\n",
-            step_bytes(r) / mebi, rdk_pass_sequences(&r->config), r->groups,
-            r->groups == 1 ? "" : "s");
+    fprintf(out,
+            ", at least %.4g MiB moved\n         its %zu sequences are cut into %zu group%s, each "
+            "of which "
+            "goes through the model %zu at a time\n",
+            step_bytes(r) / mebi, r->batch.n, r->groups, r->groups == 1 ? "" : "s",
+            rdk_pass_sequences(&r->config));
     rdk_text_free(&n);
     double state = (double)rdk_model_size(r->model) * sizeof(rdk_real) / mebi;
     time_line(r, out);

@@ -155,8 +155,12 @@ void rdk_step_update(rdk_trainer *r, const rdk_step_report *report)
     rdk_optimizer_step(r->optimizer, r->model, r->step, report->lr, report->clip_factor,
                        r->update_norm);
     rdk_model_power_step(r->model);
-    if (r->score_max)
+    if (r->score_max) {
+        size_t heads = rdk_qk_clip_count(r->model, r->score_max, r->config.qk_clip);
         rdk_qk_clip(r->model, r->score_max, r->config.qk_clip, r->config.qk_clip_alpha);
+        r->clip_updates += heads > 0;
+        if (heads > r->clip_most) r->clip_most = heads;
+    }
     r->step++;
     r->tokens_seen += report->pass.tokens;
 }

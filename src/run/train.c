@@ -195,7 +195,7 @@ static bool open_files(rdk_trainer *r, rdk_finals *f)
     r->started_step = r->step;
     r->started_tokens = r->tokens_seen;
     bool resuming = c->resume[0] != 0;
-    if (r->step > 0) rdk_run_json_first(r, f);
+    if (r->step > 0) rdk_run_json_past(r, f);
     return ok && (!resuming || rdk_best_settle(r)) && rdk_logs_open(r, resuming) &&
            rdk_maps_example(r) && rdk_run_json(r, "running", f, r->status);
 }

@@ -70,7 +70,11 @@ typedef struct rdk_trainer {
     double *update_norm;             /* [param_count] of the last update */
     rdk_real *score_max;             /* [workers, layers, heads]; the first worker's: of the last
                                       * gradients. NULL: no --qk-clip */
-    rdk_theory *theory;              /* [layers]: what attention should show at the start */
+    /* what QK-clip did since step 0: updates in which it shrank a head; most heads in one; unknown
+     * where a run goes on from a state that run.json does not speak of */
+    uint64_t clip_updates, clip_most;
+    bool clip_unknown;
+    rdk_theory *theory; /* [layers]: what attention should show at the start */
     rdk_rundir directory;
     rdk_csv metrics, attention, gradients, timing, maps;
     rdk_tensorboard tensorboard;
@@ -296,6 +300,8 @@ typedef struct rdk_finals {
 /* status: "running", "done", "diverged", "interrupted", "failed". finals may be NULL. */
 bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *finals,
                   rdk_status *s);
+/* What it has of step 0, and of QK-clip up to r->step, in a run that goes on. */
+void rdk_run_json_past(rdk_trainer *r, rdk_finals *f);
 /* What the run.json that lies in the directory says of this key: a string, or the text of a number,
  * appended to value. *found is false where there is no such key or no such file. False: the file is
  * damaged (s). */
@@ -307,6 +313,9 @@ bool rdk_run_json_agrees(const rdk_trainer *r);
 /* Fills r->isa: results depend on the instruction set in their last bits, and a run that goes on
  * with another one has no equal. False: run.json is damaged (r->status). */
 bool rdk_run_json_isa(rdk_trainer *r);
+/* Fills what f holds of step 0 from run.json, for a run that goes on; leaves it where that says
+ * nothing. */
+void rdk_run_json_first(const rdk_trainer *r, rdk_finals *f);
 
 /* ---- checkpoint.c ---------------------------------------------------------------------------- */
 

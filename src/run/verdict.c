@@ -45,6 +45,10 @@ static rdk_verdict_figures figures_of(const rdk_trainer *r, const rdk_finals *f)
         .ratio_first = f->ratio_first,
         .ratio_last = f->ratio_last,
         .scale = r->config.model.scale_layers[0] ? NAN : rdk_model_score_scale(r->model),
+        .qk_clip = r->config.qk_clip,
+        .clip_updates = r->clip_unknown ? NAN : (double)r->clip_updates,
+        .clip_most = (double)r->clip_most,
+        .all_heads = r->config.model.layers * r->config.model.heads,
         .started = f->have_first,
         .ended = true,
     };

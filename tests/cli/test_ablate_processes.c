@@ -184,6 +184,8 @@ START_TEST(each_command_does_one_point)
     setenv("RDK_COMMAND", program_path(), 1);
     program_run r = train_and_read(dir, QUICK, WITH("--out", "the runs", "--list"), 0);
     program_write(dir, "commands", r.out);
+    const char *first = strstr(r.out, "seed-1"), *second = strstr(r.out, "seed-2");
+    ck_assert_msg(first && second && !strstr(second, "seed-1"), "not seed by seed: %s", r.out);
     program_free(&r);
     for (int i = 0; i < N_POINTS; i++) ck_assert(!run_has(dir, "the runs", POINTS[i]));
     snprintf(command, sizeof command, "(cd '%s' && %s && %s) >'%s/log' 2>&1", dir, RECIPES[_i],

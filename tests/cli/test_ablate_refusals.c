@@ -17,6 +17,8 @@ static const struct {
     {{"ablate", "--momentum", ".5,.6", "--out=new"},
      "--momentum does nothing here: it counts with"},
     {{"ablate", "--seed=1..2", "--momentum=.5", "--out=new"}, "--momentum does nothing here"},
+    {{"ablate", "--qk-clip=0,1", "--qk-clip-alpha=.2,.5", "--out=new"},
+     "(in the point qk-clip-0_qk-clip-alpha-0.2; or make two grids)"},
     {{"ablate", "--collect", "--out", "new"}, "there is no ablation in new"},
     {{"ablate", "--point", "x", "--out", "new"}, "there is no ablation in new"},
     {{"ablate", "--point", "x", "--out", "a"}, "a has no point 'x'"},

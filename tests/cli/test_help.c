@@ -46,6 +46,10 @@ START_TEST(help_on_any_topic)
     } cases[] = {
         {{"--help", "scale"}, "--scale NAME|C\n"},
         {{"help", "--d-k"}, "--d-k N\n"},
+        {{"--help", "--softcap"}, "--softcap "},
+        {{"--help", "--no-bias"}, "--[no-]bias\n"},
+        {{"theory", "--help", "--csv"}, "--csv FILE\n"},
+        {{"--help", "scale-layers"}, "  default  empty (no list)\n"},
         {{"--help", "qknorm"}, "--scale NAME|C\n"},
         {{"--help", "recall"}, "--task NAME\n"},
         {{"--help", "ablate"}, "ablate [OPTIONS]"},
@@ -56,6 +60,8 @@ START_TEST(help_on_any_topic)
         program_run r = printed(cases[i].words);
         ck_assert_msg(strstr(r.out, cases[i].holds) != NULL, "no %s in %.200s", cases[i].holds,
                       r.out);
+        if (strncmp(cases[i].holds, "ablate", 6) != 0)
+            ck_assert_msg(!strstr(r.out, "usage:"), "a whole page: %.200s", r.out);
         program_free(&r);
     }
     char *dir = program_directory();

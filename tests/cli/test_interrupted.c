@@ -154,6 +154,9 @@ START_TEST(a_killed_run_goes_on_from_its_last_checkpoint)
                              "run/last.safetensors");
     program_free(&r);
     ck_assert(run_json_has(dir, "run", "\"status\": \"running\""));
+    r = program_call(dir, WITH("show", "run"));
+    ck_assert_msg(r.status == 0 && strstr(r.out, " cut off "), "%s", r.out);
+    program_free(&r);
     goes_on_as_if_untouched(dir, WITH("--save-every", every[_i]));
     program_directory_remove(dir);
 }

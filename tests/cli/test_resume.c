@@ -58,6 +58,40 @@ static char *verdict_of(program_run *r)
     return text;
 }
 
+/* What QK-clip did is counted over all parts of a run; updates of metrics.csv, of which each is
+ * logged, say how often. */
+START_TEST(clipped_heads_are_counted_over_the_cuts)
+{
+    static const char *const clipped[] = {"--scale", "none", "--qk-clip", "1.5", "--log-every", "1",
+                                          "--lr",    "0.02", "--steps",   "20",  NULL};
+    char *dir = program_directory(), wanted[96], name[64];
+    const char *base[PROGRAM_ARGS] = {NULL};
+    size_t n = 0;
+    for (const char *const *o = TINY; *o; o++) base[n++] = *o;
+    for (const char *const *o = clipped; *o; o++) base[n++] = *o;
+    train(dir, base, WITH("--out", "cut", "--stop-at", "7"), 0);
+    program_run r = train_and_read(dir, WITH("--resume", "cut"), NULL, 0);
+    char *rows = program_file(dir, "cut/metrics.csv", NULL);
+    int column = 0, updates = 0, most = 0;
+    while (strcmp(field_of(rows, column, name), "heads_clipped") != 0) column++;
+    for (const char *line = rows; (line = next_line(line));) {
+        if (!strstr(line, ",train,") || strstr(line, ",train,") > strchr(line, '\n')) continue;
+        int heads = (int)number_at(line, column);
+        if (number_at(line, 0) == 20) continue; /* no update follows */
+        updates += heads > 0;
+        if (heads > most) most = heads;
+    }
+    ck_assert_int_gt(updates, 0);
+    snprintf(wanted, sizeof wanted,
+             "QK-clip at 1.5 shrank heads in %d of 20 updates, at most %d of 4 heads at once.",
+             updates, most);
+    ck_assert_msg(strstr(r.out, wanted), "no %s in %s", wanted, r.out);
+    free(rows);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* The start is told too, however often and early the run was cut. */
 START_TEST(a_resumed_run_ends_with_the_same_words)
 {
@@ -268,6 +302,7 @@ END_TEST
 RDK_TEST_MAIN("resume", {
     ADD(stop_and_resume_equal_an_undisturbed_run);
     ADD(a_resumed_run_ends_with_the_same_words);
+    ADD(clipped_heads_are_counted_over_the_cuts);
     ADD(additive_attention_resumes_too);
     ADD(momentum_resumes_too);
     tcase_add_loop_test(tc, every_place_to_cut, 1, SHORT_RUN);

@@ -55,6 +55,27 @@ START_TEST(default_names)
 }
 END_TEST
 
+/* The same command beside a run that was cut off: a run of its own, and a word on the other. */
+START_TEST(a_run_that_was_cut_off_is_named)
+{
+    static const char said[] = "--resume runs/copy-sqrt-dk4-seed1 goes on with it";
+    char *dir = program_directory();
+    train(dir, TINY, WITH("--steps", "9", "--stop-at", "4"), 0);
+    program_run r = train_and_read(dir, TINY, WITH("--steps", "9", "--lr", "0.1"), 0);
+    ck_assert_msg(!strstr(r.err, "--resume"), "another run is named: %s", r.err);
+    program_free(&r);
+    r = train_and_read(dir, TINY, WITH("--steps", "9"), 0);
+    ck_assert_msg(strstr(r.err, said) != NULL, "%s", r.err);
+    ck_assert(run_has(dir, "runs/copy-sqrt-dk4-seed1-3", "last.safetensors"));
+    program_free(&r);
+    train(dir, WITH("--resume", "runs/copy-sqrt-dk4-seed1"), NULL, 0);
+    r = train_and_read(dir, TINY, WITH("--steps", "9"), 0);
+    ck_assert_str_eq(r.err, "");
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(four_at_the_same_moment)
 {
     enum { RUNS = 4 };
@@ -149,10 +170,22 @@ START_TEST(looking_writes_nothing)
 {
     char *dir = program_directory();
     program_run r = train_and_read(dir, TINY, WITH("--describe", "--out", "run", "--bias"), 0);
-    static const char *const described[] = {
-        "tensor", "shape", "decay",   "predicted", "layers.0.attention.wq.weight",
-        "5 x 8",  "bias",  "d-k = 4", "entropy",   "\nmemory ", "\na step ",
-        "\ntime  ", " ms a step, tried just now: ", "\nrate  ", " that ", NULL};
+    static const char *const described[] = {"tensor",
+                                            "shape",
+                                            "decay",
+                                            "predicted",
+                                            "layers.0.attention.wq.weight",
+                                            "5 x 8",
+                                            "bias",
+                                            "d-k = 4",
+                                            "entropy",
+                                            "\nmemory ",
+                                            "\na step ",
+                                            "\ntime  ",
+                                            " ms a step, tried just now: ",
+                                            "\nrate  ",
+                                            " that ",
+                                            NULL};
     for (int i = 0; described[i]; i++)
         ck_assert_msg(strstr(r.out, described[i]), "no %s", described[i]);
     program_free(&r);
@@ -312,6 +345,7 @@ RDK_TEST_MAIN("rundir", {
     ADD(a_run_that_stands_there_is_not_touched);
     ADD(force_leaves_nothing_of_the_old_run);
     ADD(default_names);
+    ADD(a_run_that_was_cut_off_is_named);
     ADD(four_at_the_same_moment);
     ADD(four_into_the_same_directory);
     ADD_LOOP(a_directory_that_is_removed_is_noticed, 2);

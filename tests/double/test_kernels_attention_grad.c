@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The gradients of attention in double precision: against central differences of its own forward,
- * against the plain computation, and the identities that they obey. */
+ * against the plain computation (of both kinds of score), and the identities that they obey. */
 #include "attention_case.h"
 
-static const int32_t some_lengths[] = {7, 3, 0};
+static const int32_t small_lengths[] = {7, 3, 0};
 
 /* Bits of form: causal, lengths, dropout. */
 static rdk_attention_shape small_shape(int form)
@@ -15,7 +15,7 @@ static rdk_attention_shape small_shape(int form)
                                  .d_v = 5,
                                  .scale = 0.6,
                                  .causal = form & 1,
-                                 .lengths = form & 2 ? some_lengths : NULL,
+                                 .lengths = form & 2 ? small_lengths : NULL,
                                  .dropout = form & 4 ? 0.3 : 0};
 }
 
@@ -64,19 +64,20 @@ END_TEST
 /* Beyond one block of keys, to the last digits. */
 START_TEST(plain_computation)
 {
-    TABLE(k);
+    TABLE_AND_KIND(k, additive);
     static const int32_t lengths[] = {150, 64, 65};
     for (int form = 0; form < 8; form++) {
         rdk_attention_shape s = small_shape(form);
         s.len = 150, s.d_k = 20, s.d_v = 9;
         if (s.lengths) s.lengths = lengths;
-        attention_case c = case_new(s, 1);
+        attention_case c = case_of_kind(s, additive);
         case_run(k, &c);
         plain_results want = plain_run(&c, NULL);
         ck_assert_double_le(distance(c.n_v, c.o, want.o), 1e-14);
         ck_assert_double_le(distance(c.n_qk, c.dq, want.dq), 1e-13);
         ck_assert_double_le(distance(c.n_qk, c.dk, want.dk), 1e-13);
         ck_assert_double_le(distance(c.n_v, c.dv, want.dv), 1e-13);
+        if (additive) ck_assert_double_le(distance(c.n_w, c.dw, want.dw), 1e-13);
         plain_free(&want);
         case_free(&c);
     }
@@ -158,7 +159,7 @@ END_TEST
 
 RDK_TEST_MAIN("kernels_attention_grad", {
     ADD_LOOP(central_differences, ISAS);
-    ADD_LOOP(plain_computation, ISAS);
+    ADD_LOOP(plain_computation, KINDS);
     ADD_LOOP(identities, ISAS);
     ADD_LOOP(hand_table, ISAS);
     ADD_LOOP(scale_is_on_the_scores, ISAS);

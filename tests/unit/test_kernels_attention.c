@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * The attention kernels of every table against the plain computation, and what must never change a
- * bit: hidden operands, threads, measuring, company in the batch. */
+ * bit, for products and for additive scores: hidden operands, threads, measuring, company in the
+ * batch.
+ * Read next: test_kernels_attention_additive.c, what additive scores have alone. */
 #include "attention_case.h"
 
-static void check_close(const char *what, const attention_case *c, size_t n, const rdk_real *got,
-                        const double *want, double tolerance)
+static void check_shape(const rdk_kernels *k, rdk_attention_shape s)
 {
-    double error = distance(n, got, want);
-    ck_assert_msg(error <= tolerance, "%s: error %.3g (T %zu, d_k %zu, d_v %zu, causal %d)", what,
-                  error, c->s.len, c->s.d_k, c->s.d_v, c->s.causal);
-}
-
-static void check_against_plain(const rdk_kernels *k, rdk_attention_shape s, double sd)
-{
-    attention_case c = case_new(s, sd);
-    case_run(k, &c);
-    plain_results want = plain_run(&c, NULL);
-    check_close("o", &c, c.n_v, c.o, want.o, 2e-6);
-    check_close("dv", &c, c.n_v, c.dv, want.dv, 4e-6);
-    check_close("dq", &c, c.n_qk, c.dq, want.dq, 1e-5);
-    check_close("dk", &c, c.n_qk, c.dk, want.dk, 1e-5);
-    plain_free(&want);
+    attention_case c = case_new(s, 1);
+    check_against_plain(k, &c, 2e-6);
     case_free(&c);
 }
 
@@ -32,15 +20,13 @@ START_TEST(shapes_against_the_plain_computation)
     for (size_t t = 0; t < COUNT(lens); t++)
         for (size_t d = 0; d < COUNT(dims); d++)
             for (int causal = 0; causal < 2; causal++)
-                check_against_plain(k,
-                                    (rdk_attention_shape){.batch = 2,
-                                                          .heads = 1 + t % 3,
-                                                          .len = lens[t],
-                                                          .d_k = dims[d][0],
-                                                          .d_v = dims[d][1],
-                                                          .scale = 1 / sqrt((double)dims[d][0]),
-                                                          .causal = causal},
-                                    1);
+                check_shape(k, (rdk_attention_shape){.batch = 2,
+                                                     .heads = 1 + t % 3,
+                                                     .len = lens[t],
+                                                     .d_k = dims[d][0],
+                                                     .d_v = dims[d][1],
+                                                     .scale = 1 / sqrt((double)dims[d][0]),
+                                                     .causal = causal});
 }
 END_TEST
 
@@ -48,44 +34,30 @@ START_TEST(sizes_of_zero)
 {
     TABLE(k);
     for (int zero = 0; zero < 4; zero++)
-        check_against_plain(k,
-                            (rdk_attention_shape){.batch = zero != 0,
-                                                  .heads = zero == 1 ? 0 : 2,
-                                                  .len = 5,
-                                                  .d_k = zero == 2 ? 0 : 4,
-                                                  .d_v = zero == 3 ? 0 : 4,
-                                                  .scale = 1},
-                            1);
+        check_shape(k, (rdk_attention_shape){.batch = zero != 0,
+                                             .heads = zero == 1 ? 0 : 2,
+                                             .len = 5,
+                                             .d_k = zero == 2 ? 0 : 4,
+                                             .d_v = zero == 3 ? 0 : 4,
+                                             .scale = 1});
 }
 END_TEST
 
-static const int32_t some_lengths[] = {70, 0, 1, 37, 100};
-
-static rdk_attention_shape padded_shape(bool causal, double dropout)
-{
-    return (rdk_attention_shape){.batch = COUNT(some_lengths),
-                                 .heads = 2,
-                                 .len = 100,
-                                 .d_k = 16,
-                                 .d_v = 24,
-                                 .scale = 0.5,
-                                 .causal = causal,
-                                 .lengths = some_lengths,
-                                 .dropout = dropout};
-}
-
 START_TEST(padding_causal_and_dropout_together)
 {
-    TABLE(k);
-    for (int form = 0; form < 4; form++)
-        check_against_plain(k, padded_shape(form & 1, form & 2 ? 0.3 : 0), 1);
+    TABLE_AND_KIND(k, additive);
+    for (int form = 0; form < 4; form++) {
+        attention_case c = case_of_kind(padded_shape(form & 1, form & 2 ? 0.3 : 0), additive);
+        check_against_plain(k, &c, additive ? 4e-6 : 2e-6);
+        case_free(&c);
+    }
 }
 END_TEST
 
 START_TEST(padding_gives_zeros)
 {
-    TABLE(k);
-    attention_case c = case_new(padded_shape(true, 0), 1);
+    TABLE_AND_KIND(k, additive);
+    attention_case c = case_of_kind(padded_shape(true, 0), additive);
     case_measure(&c);
     for (size_t i = 0; i < c.n_v; i++) c.o[i] = NAN;
     for (size_t i = 0; i < c.rows; i++) c.row_inv[i] = NAN, c.measured[i].n = 99;
@@ -107,19 +79,12 @@ END_TEST
 
 /* ---- what must change no bit ----------------------------------------------------------------- */
 
-static bool same_results(const attention_case *a, const attention_case *b)
-{
-    return same_bits(a->o, b->o, a->n_v) && same_bits(a->row_max, b->row_max, a->rows) &&
-           same_bits(a->row_inv, b->row_inv, a->rows) && same_bits(a->dq, b->dq, a->n_qk) &&
-           same_bits(a->dk, b->dk, a->n_qk) && same_bits(a->dv, b->dv, a->n_v);
-}
-
 START_TEST(nan_in_padding_reaches_nothing)
 {
-    TABLE(k);
+    TABLE_AND_KIND(k, additive);
     static const double poison[] = {NAN, INFINITY, -INFINITY, 3e38};
     for (size_t form = 0; form < 4 * COUNT(poison); form++) {
-        attention_case c = case_new(padded_shape(form & 1, form & 2 ? 0.3 : 0), 1);
+        attention_case c = case_of_kind(padded_shape(form & 1, form & 2 ? 0.3 : 0), additive);
         attention_case p = case_copy(&c);
         for (size_t b = 0; b < c.s.batch; b++) {
             for (size_t i = case_length(&c, b); i < c.s.len; i++) {
@@ -142,14 +107,14 @@ END_TEST
  * do not move, and with no gradient coming from the future neither do those of keys and values. */
 START_TEST(nan_in_the_future_reaches_no_past)
 {
-    TABLE(k);
+    TABLE_AND_KIND(k, additive);
     static const size_t firsts[] = {1, 2, 5, 12, 13, 30, 63, 64, 65, 90};
     for (size_t f = 0; f < COUNT(firsts); f++) {
         size_t first = firsts[f];
         rdk_attention_shape s = padded_shape(true, f % 2 ? 0.2 : 0);
         s.lengths = NULL;
         s.batch = 1;
-        attention_case c = case_new(s, 1), p = case_copy(&c);
+        attention_case c = case_of_kind(s, additive), p = case_copy(&c);
         for (size_t e = at_qk(&c, 0, 0, first); e < c.n_qk; e++) p.q[e] = p.k[e] = NAN;
         for (size_t e = at_v(&c, 0, 0, first); e < c.n_v; e++) p.v[e] = p.dout[e] = INFINITY;
         case_run(k, &c);
@@ -166,14 +131,14 @@ END_TEST
 /* A query poisons the gradients of the keys it sees, and of no later ones. */
 START_TEST(nan_in_a_query_reaches_no_later_key)
 {
-    TABLE(k);
+    TABLE_AND_KIND(k, additive);
     static const size_t places[] = {0, 1, 6, 12, 40, 63, 64, 99};
     for (size_t f = 0; f < COUNT(places); f++) {
         size_t i = places[f];
         rdk_attention_shape s = padded_shape(true, 0);
         s.lengths = NULL;
         s.batch = s.heads = 1;
-        attention_case c = case_new(s, 1), p = case_copy(&c);
+        attention_case c = case_of_kind(s, additive), p = case_copy(&c);
         for (size_t e = 0; e < s.d_k; e++) p.q[at_qk(&c, 0, 0, i) + e] = NAN;
         case_run(k, &c);
         case_run(k, &p);
@@ -190,11 +155,11 @@ END_TEST
 
 START_TEST(threads_and_measuring_change_no_bit)
 {
-    TABLE(k);
+    TABLE_AND_KIND(k, additive);
     static const int threads[] = {1, 2, 3, 8};
     for (int form = 0; form < 4; form++) {
         rdk_threads_set(1);
-        attention_case c = case_new(padded_shape(form & 1, form & 2 ? 0.3 : 0), 1);
+        attention_case c = case_of_kind(padded_shape(form & 1, form & 2 ? 0.3 : 0), additive);
         case_run(k, &c);
         for (size_t t = 0; t < COUNT(threads); t++) {
             rdk_threads_set(threads[t]);
@@ -212,15 +177,15 @@ END_TEST
 /* The same rows at the front of a longer, padded sequence, with others in the batch. */
 START_TEST(padding_and_company_change_no_bit)
 {
-    TABLE(k);
+    TABLE_AND_KIND(k, additive);
     enum { SHORT = 70 };
     static const int32_t lengths[] = {SHORT, 90};
     for (int causal = 0; causal < 2; causal++) {
         rdk_attention_shape s = padded_shape(causal, 0);
         s.batch = 1, s.len = SHORT, s.lengths = NULL;
-        attention_case alone = case_new(s, 1);
+        attention_case alone = case_of_kind(s, additive);
         s.batch = 2, s.len = 100, s.lengths = lengths;
-        attention_case both = case_new(s, 1);
+        attention_case both = case_of_kind(s, additive);
         memcpy(both.q, alone.q, alone.n_qk * sizeof *both.q);
         memcpy(both.k, alone.k, alone.n_qk * sizeof *both.k);
         memcpy(both.v, alone.v, alone.n_v * sizeof *both.v);
@@ -239,8 +204,8 @@ END_TEST
 /* Any of the three may be unwanted; the others are added to what is there. */
 START_TEST(gradients_are_added_and_optional)
 {
-    TABLE(k);
-    attention_case c = case_new(padded_shape(true, 0.1), 1), d = case_copy(&c);
+    TABLE_AND_KIND(k, additive);
+    attention_case c = case_of_kind(padded_shape(true, 0.1), additive), d = case_copy(&c);
     case_run(k, &c);
     case_forward(k, &d);
     for (int skip = 0; skip < 3; skip++) {
@@ -356,14 +321,14 @@ END_TEST
 RDK_TEST_MAIN("kernels_attention", {
     ADD_LOOP(shapes_against_the_plain_computation, ISAS);
     ADD_LOOP(sizes_of_zero, ISAS);
-    ADD_LOOP(padding_causal_and_dropout_together, ISAS);
-    ADD_LOOP(padding_gives_zeros, ISAS);
-    ADD_LOOP(nan_in_padding_reaches_nothing, ISAS);
-    ADD_LOOP(nan_in_the_future_reaches_no_past, ISAS);
-    ADD_LOOP(nan_in_a_query_reaches_no_later_key, ISAS);
-    ADD_LOOP(threads_and_measuring_change_no_bit, ISAS);
-    ADD_LOOP(padding_and_company_change_no_bit, ISAS);
-    ADD_LOOP(gradients_are_added_and_optional, ISAS);
+    ADD_LOOP(padding_causal_and_dropout_together, KINDS);
+    ADD_LOOP(padding_gives_zeros, KINDS);
+    ADD_LOOP(nan_in_padding_reaches_nothing, KINDS);
+    ADD_LOOP(nan_in_the_future_reaches_no_past, KINDS);
+    ADD_LOOP(nan_in_a_query_reaches_no_later_key, KINDS);
+    ADD_LOOP(threads_and_measuring_change_no_bit, KINDS);
+    ADD_LOOP(padding_and_company_change_no_bit, KINDS);
+    ADD_LOOP(gradients_are_added_and_optional, KINDS);
     ADD_LOOP(large_equal_scores, ISAS);
     ADD_LOOP(large_scores_that_differ, ISAS);
     ADD_LOOP(rising_and_falling_scores, ISAS);

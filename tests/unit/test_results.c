@@ -336,6 +336,23 @@ START_TEST(limits)
 }
 END_TEST
 
+/* Of two seeds that are wanted one has been run. */
+START_TEST(limits_count_the_seeds_that_were_run)
+{
+    rdk_setting two[] = {{option("scale"), "none,sqrt", true}, {option("seed"), "1..2", true}};
+    rdk_text t = {0};
+    begin(two, 2);
+    run(0, "done", 5, 1, 0.5);
+    rdk_results r = read_results();
+    rdk_results_limits(&a, &r, &t);
+    ck_assert_msg(t.data && strstr(t.data, "3 of 4 runs are not finished"), "%s", t.data);
+    ck_assert_msg(strstr(t.data, "One seed was run") && !strstr(t.data, "2 seeds"), "%s", t.data);
+    rdk_text_free(&t);
+    rdk_free(r.rows);
+    end();
+}
+END_TEST
+
 RDK_TEST_MAIN("results", {
     ADD(every_column);
     ADD(a_run_without_probes_has_empty_columns);
@@ -348,4 +365,5 @@ RDK_TEST_MAIN("results", {
     ADD(best_rate_where_some_run_diverged_at_every_rate);
     ADD(a_seed_without_all_rates_says_nothing_of_sensitivity);
     ADD(limits);
+    ADD(limits_count_the_seeds_that_were_run);
 })

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ * A pass through a model: what it sees (no future, no padding), that looking changes no bit, and
+ * what dropout drops, and when. */
+#include "model_case.h"
+
+/* logits [len, VOCAB] of one sequence, into out. */
+static void logits_of(rdk_model *m, rdk_tape *t, size_t len, const int32_t *tokens,
+                      const int32_t *lengths, rdk_real *out)
+{
+    rdk_tape_reset(t);
+    rdk_tensor *y = rdk_model_logits(m, t, 1, len, tokens, lengths, NULL);
+    ck_assert_msg(y != NULL, "%s", rdk_tape_status(t)->message);
+    memcpy(out, y->data, rdk_size(y) * sizeof *out);
+}
+
+static const int32_t sequence[] = {3, 1, 4, 1, 5, 9, 2}, changed[] = {3, 1, 4, 1, 5, 9, 7};
+
+START_TEST(the_future_is_hidden)
+{
+    rdk_tape *t = new_tape();
+    rdk_real a[LEN * VOCAB], b[LEN * VOCAB];
+    for (size_t i = 0; i < rdk_scaling_count(); i++) {
+        rdk_model_config c = policy_config(i);
+        rdk_model *m = new_model(&c);
+        logits_of(m, t, LEN, sequence, NULL, a);
+        logits_of(m, t, LEN, changed, NULL, b);
+        ck_assert_mem_eq(a, b, (LEN - 1) * VOCAB * sizeof *a);
+        ck_assert_mem_ne(a + (LEN - 1) * VOCAB, b + (LEN - 1) * VOCAB, VOCAB * sizeof *a);
+        rdk_model_free(m);
+        c.arch = RDK_ENCODER;
+        m = new_model(&c);
+        logits_of(m, t, LEN, sequence, NULL, a);
+        logits_of(m, t, LEN, changed, NULL, b);
+        for (int p = 0; p < LEN; p++)
+            ck_assert_mem_ne(a + p * VOCAB, b + p * VOCAB, VOCAB * sizeof *a);
+        rdk_model_free(m);
+    }
+    rdk_tape_free(t);
+}
+END_TEST
+
+/* Every variant, with padding behind and without: the real tokens' logits are the same bits. */
+START_TEST(padding_is_never_seen)
+{
+    enum { REAL = 5 };
+    const int32_t padded[] = {3, 1, 4, 1, 5, 8, 8}, other[] = {3, 1, 4, 1, 5, 0, 10};
+    const int32_t length = REAL;
+    rdk_real a[LEN * VOCAB], b[LEN * VOCAB], d[LEN * VOCAB];
+    rdk_tape *t = new_tape();
+    rdk_model_config c = variant_config(_i);
+    for (int arch = 0; arch < 2; arch++) {
+        c.arch = (rdk_arch)arch;
+        rdk_model *m = new_model(&c);
+        logits_of(m, t, REAL, padded, NULL, a);
+        logits_of(m, t, LEN, padded, &length, b);
+        logits_of(m, t, LEN, other, &length, d);
+        ck_assert_msg(memcmp(a, b, REAL * VOCAB * sizeof *a) == 0, "%s", variants[_i].name);
+        ck_assert_msg(memcmp(b, d, REAL * VOCAB * sizeof *a) == 0, "%s", variants[_i].name);
+        rdk_model_free(m);
+    }
+    rdk_tape_free(t);
+}
+END_TEST
+
+START_TEST(a_probe_changes_no_bit)
+{
+    rdk_attention_row rows[2 * BATCH * 2 * LEN];
+    rdk_tensor *q[2], *k[2];
+    rdk_model_probe probe = {.rows = rows, .q = q, .k = k};
+    const int32_t lengths[] = {LEN, 4, 0};
+    rdk_tape *t = new_tape();
+    rdk_model_config c = policy_config(3);
+    rdk_model *m = new_model(&c);
+    size_t bytes = rdk_model_size(m) * sizeof(rdk_real);
+    rdk_real *grads = malloc(bytes);
+    double loss = loss_of(m, t, lengths, NULL, true);
+    memcpy(grads, rdk_model_grads(m), bytes);
+    ck_assert(loss == loss_of(m, t, lengths, &probe, true));
+    ck_assert_mem_eq(grads, rdk_model_grads(m), bytes);
+    for (int layer = 0; layer < 2; layer++) {
+        ck_assert_uint_eq(q[layer]->dim[0], BATCH);
+        ck_assert_uint_eq(k[layer]->dim[2], 12);
+        const rdk_attention_row *r = rows + layer * BATCH * 2 * LEN;
+        ck_assert_int_eq(r[LEN - 1].n, LEN);         /* sequence 0, head 0, last query */
+        ck_assert_int_eq(r[2 * LEN + 3].n, 4);       /* sequence 1, of 4 tokens */
+        ck_assert_int_eq(r[2 * 2 * LEN + LEN].n, 0); /* sequence 2, of none */
+        ck_assert(r[LEN - 1].ds_norm > 0 && r[LEN - 1].variance > 0);
+    }
+    free(grads);
+    rdk_model_free(m);
+    rdk_tape_free(t);
+}
+END_TEST
+
+START_TEST(dropout_drops_in_training_alone)
+{
+    rdk_tape *t = new_tape();
+    rdk_model_config c = small_config();
+    rdk_model *plain = new_model(&c);
+    c.dropout = 0.3;
+    rdk_model *m = new_model(&c);
+    double eval = loss_of(m, t, NULL, NULL, false);
+    ck_assert(eval == loss_of(plain, t, NULL, NULL, false));
+    double loss[3];
+    for (uint64_t step = 0; step < 3; step++) {
+        rdk_tape_training(t, true, (rdk_stream){1, RDK_FOR_DROPOUT, step}, 0);
+        loss[step] = loss_of(m, t, NULL, NULL, true);
+        rdk_tape_training(t, true, (rdk_stream){1, RDK_FOR_DROPOUT, step}, 0);
+        ck_assert(loss[step] == loss_of(m, t, NULL, NULL, true));
+        ck_assert(fabs(loss[step] - eval) > 1e-5);
+    }
+    expect_distinct(loss, 3, "dropout step");
+    rdk_model_free(plain);
+    rdk_model_free(m);
+    rdk_tape_free(t);
+}
+END_TEST
+
+/* The embedding sum, the attention probabilities and each branch drop, and nothing else does. The
+ * first query of a decoder sees itself alone: its attention gives 0 or v / (1 - p), per head. */
+START_TEST(dropout_stands_where_it_should)
+{
+    enum { HEADS = 8, INNER = HEADS * 6 };
+    rdk_tape *t = new_tape();
+    rdk_model_config c = small_config();
+    c.dropout = 0.3, c.heads = HEADS;
+    rdk_model *m = new_model(&c);
+    rdk_tape_training(t, true, (rdk_stream){1, RDK_FOR_DROPOUT, 0}, 0);
+    loss_of(m, t, NULL, NULL, true);
+    int embedding = 0, attention = 0, mlp = 0, heads_dropped = 0, heads_seen = 0;
+    for (size_t i = 0; i < rdk_tape_length(t); i++) {
+        const rdk_node *n = rdk_tape_node(t, i);
+        bool drops = strcmp(n->op->name, "dropout") == 0;
+        embedding += drops && strcmp(n->scope, "embedding") == 0;
+        attention += drops && strstr(n->scope, "attention");
+        mlp += drops && strstr(n->scope, "mlp");
+        if (strcmp(n->op->name, "attention") != 0) continue;
+        for (size_t b = 0; b < BATCH; b++)
+            for (size_t e = b * LEN * INNER; e < b * LEN * INNER + INNER; e += 6, heads_seen++) {
+                double y = n->out->data[e], v = n->in[2]->data[e];
+                ck_assert(y == 0 || fabs(y - v / 0.7) < 1e-5);
+                heads_dropped += y == 0;
+            }
+    }
+    ck_assert_int_eq(embedding, 1);
+    ck_assert_int_eq(attention, 2);
+    ck_assert_int_eq(mlp, 2);
+    ck_assert_int_eq(heads_seen, 2 * BATCH * HEADS);
+    ck_assert_msg(heads_dropped > 0 && heads_dropped < heads_seen, "%d of %d dropped",
+                  heads_dropped, heads_seen);
+    rdk_model_free(m);
+    rdk_tape_free(t);
+}
+END_TEST
+
+RDK_TEST_MAIN("passes of a model", {
+    ADD(the_future_is_hidden);
+    ADD_LOOP(padding_is_never_seen, VARIANTS);
+    ADD(a_probe_changes_no_bit);
+    ADD(dropout_drops_in_training_alone);
+    ADD(dropout_stands_where_it_should);
+})
