@@ -230,11 +230,11 @@ LONG := logit-growth kappa
 # $(1): names; $(2): arguments. All are run, also after one that failed.
 EXPERIMENTS = @status=0; for name in $(1); do echo "== $$name"; ablations/$$name.sh $(2) || status=1; done; exit $$status
 
-science: program ## the experiments of ablations/, their claims checked (about 8 minutes on two cores)
+science: program ## the experiments of ablations/, their claims checked (under 15 minutes on two cores)
 	@rm -rf runs/science
 	$(call EXPERIMENTS,$(FAST),)
 
-science-long: program ## those on text as well (about 10 minutes more; TEXT=FILE: another text)
+science-long: program ## those on text as well (minutes more; TEXT=FILE: another text)
 	@rm -rf runs/science/*-growth-* runs/science/kappa-*
 	$(call EXPERIMENTS,$(LONG),$(TEXT))
 

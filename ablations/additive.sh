@@ -21,6 +21,6 @@ claim "products over sqrt(d_k): solved at every d_k in every seed" "$divided >= 
 claim "additive at d_k 1024 ends far below undivided products" \
     "$(values final_loss d-k=1024 | largest) < 0.1 * $undivided"
 
-join_grids beside-additive plateau additive
+join_grids beside-additive 'plateau/scale-none*' 'plateau/scale-sqrt*' 'additive/*'
 report_grid loss=additive
 finish

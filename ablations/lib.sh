@@ -45,14 +45,14 @@ report_grid() { # [X=NAME]...
     for pair; do cp "$grid/figures/${pair%%=*}.svg" "$FIGURES/${pair#*=}.svg"; done
 }
 
-# Makes $grid a directory that holds the runs of several grids, for one report.
-join_grids() { # NAME GRID...
+# Makes $grid a directory that holds runs of several grids, for one report.
+join_grids() { # NAME GRID/POINTS...; POINTS may be a pattern
     grid=runs/science/$1
     shift
     rm -rf "$grid"
     mkdir -p "$grid"
     for from; do
-        for run in "runs/science/$from"/*/config.ini; do
+        for run in runs/science/$from/config.ini; do
             run=$(dirname "${run#runs/science/}")
             ln -s "../$run" "$grid/$(echo "$run" | tr / -)"
         done
@@ -67,7 +67,7 @@ claim() { # WORDS EXPRESSION
 # The same: a figure is no further than that from what is expected.
 near() { # WORDS FIGURE EXPECTED DISTANCE
     awk -v words="$1" -v x="$2" -v y="$3" -v d="$4" 'BEGIN {
-        ok = x - y <= d && y - x <= d
+        ok = x + 0 == x && x - y <= d && y - x <= d
         printf "%-7s %s (%.4g, expected %.4g +- %.2g)\n", ok ? "ok" : "FAILED", words, x, y, d
         exit !ok }' || status=1
 }
@@ -79,7 +79,10 @@ near() { # WORDS FIGURE EXPECTED DISTANCE
 values() { # COLUMN [OPTION=VALUE]...
     awk -F, -v wanted="$*" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; n = split(wanted, want, " ")
-                  if (!(want[1] in at)) { print "no column " want[1] > "/dev/stderr"; exit 1 }; next }
+                  for (i = 1; i <= n; i++) {
+                      split(want[i], is, "=")
+                      if (!(is[1] in at)) { print "no column " is[1] > "/dev/stderr"; exit 1 } }
+                  next }
         { for (i = 2; i <= n; i++) { split(want[i], is, "="); if ($at[is[1]] != is[2]) next }
           if ($at[want[1]] != "") print $at[want[1]] }' "$grid/results.csv"
 }
@@ -111,20 +114,22 @@ at_start() { # FILE COLUMN [OPTION=VALUE]...
 
 # ---- of numbers, one a line ----------------------------------------------------------------------
 
+# Of no numbers each is the word "none", with which no claim holds.
+
 mean() {
-    awk '{ s += $1; n++ } END { printf "%.6g\n", n ? s / n : "nan" }'
+    awk '{ s += $1; n++ } END { if (n) printf "%.6g\n", s / n; else print "none" }'
 }
 
 geometric_mean() {
-    awk '{ s += log($1); n++ } END { printf "%.6g\n", n ? exp(s / n) : "nan" }'
+    awk '{ s += log($1); n++ } END { if (n) printf "%.6g\n", exp(s / n); else print "none" }'
 }
 
 largest() {
-    awk 'NR == 1 || $1 > m { m = $1 } END { printf "%.6g\n", m }'
+    awk 'NR == 1 || $1 > m { m = $1 } END { if (NR) printf "%.6g\n", m; else print "none" }'
 }
 
 smallest() {
-    awk 'NR == 1 || $1 < m { m = $1 } END { printf "%.6g\n", m }'
+    awk 'NR == 1 || $1 < m { m = $1 } END { if (NR) printf "%.6g\n", m; else print "none" }'
 }
 
 # The slope of ln y against ln x by least squares; lines "x y".

@@ -11,7 +11,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . ablations/lib.sh
 . ablations/widths.sh
-report_grid loss=plateau-at-1024 gradients=plateau-gradients
+report_grid loss=plateau-at-1024
 
 for scale in sqrt t5; do
     for d_k in 64 256 1024; do

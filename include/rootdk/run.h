@@ -108,6 +108,9 @@ char *rdk_quote(const char *word, char buf[RDK_QUOTE_TEXT]);
 bool rdk_option_counts(const rdk_config *c, const rdk_option *o, rdk_status *s);
 
 void rdk_config_init(rdk_config *c); /* all defaults */
+/* Refuses (RDK_EVALUE) a warmup longer than the run, where somebody typed it: of a default or of a
+ * file rdk_config_resolve takes as much as fits. */
+bool rdk_config_warmup_fits(const rdk_config *c, rdk_status *s);
 /* "key = value" lines, '#' comments; a value that begins with '"' is quoted (\" and \\ inside).
  * Any option may stand there, each once. name: the file, for messages with line numbers.
  * given: [option_count], receives true for each key set, or NULL. On failure (RDK_EVALUE) c holds

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ablate.h"
+#include "run/rundir.h"
 
 enum { MOST_AXES = 24, FILE_PATH = RDK_PATH_TEXT + 64 };
 
@@ -148,7 +149,7 @@ static bool read_base(const plan *p)
 {
     char path[FILE_PATH];
     rdk_status cause = {0};
-    char *text = rdk_file_read(file_of(p->a, "ablation.ini", path), NULL, p->status);
+    char *text = rdk_file_read(file_of(p->a, RDK_ABLATION_FILE, path), NULL, p->status);
     bool *given = take_memory(p, rdk_option_count(), sizeof *given);
     rdk_config_init(&p->a->base);
     bool ok = text && given && rdk_config_read(&p->a->base, text, path, given, &cause);

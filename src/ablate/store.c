@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ablate.h"
+#include "run/rundir.h"
 
 enum { FILE_PATH = RDK_PATH_TEXT + 64 };
 
@@ -99,13 +100,11 @@ static bool warmup_fits(const rdk_ablation *a, rdk_status *s)
 {
     for (size_t i = 0; i < a->n_points; i++) {
         char name[RDK_POINT_NAME];
+        rdk_status cause = {0};
         rdk_config c;
         rdk_point_config(a, i, &c);
-        if (c.optim.warmup > c.steps)
-            return rdk_fail(s, RDK_EVALUE,
-                            "--warmup %llu is above --steps %llu: lr would never come to --lr (in "
-                            "the point %s)",
-                            (unsigned long long)c.optim.warmup, (unsigned long long)c.steps,
+        if (!rdk_config_warmup_fits(&c, &cause))
+            return rdk_fail(s, cause.code, "%s (in the point %s)", cause.message,
                             rdk_point_name(a, i, name));
     }
     return true;
@@ -150,7 +149,7 @@ static bool write_base(const rdk_ablation *a, rdk_status *s)
     rdk_text_add(&t, "# What all runs of this ablation share; points.csv has what varies.\n");
     rdk_config_write(&a->base, RDK_OPT_FINDS, &t);
     if (a->saves_by_steps) drop_line(&t, "\nsave-every = ");
-    return replace(a, "ablation.ini", &t, s);
+    return replace(a, RDK_ABLATION_FILE, &t, s);
 }
 
 static bool write_points(const rdk_ablation *a, rdk_status *s)

@@ -6,6 +6,7 @@
  * Read next: build.c. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,13 +63,32 @@ static bool read_all(int fd, const char *path, size_t room, double most, char **
     return true;
 }
 
-char *rdk_file_read(const char *path, size_t *size, rdk_status *s)
+/* Opens it without waiting for somebody to open a pipe's other end, but for a while for its first
+ * bytes. -1: status set. */
+static int open_to_read(const char *path, rdk_status *s)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    enum { PATIENCE = 2 }; /* seconds */
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         fail_system(s, "open", path);
-        return NULL;
+        return -1;
     }
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && poll(&one, 1, 1000 * PATIENCE) == 0) {
+        rdk_fail(s, RDK_EIO, "cannot read %s: it is a pipe, and nothing came for %d seconds", path,
+                 PATIENCE);
+        close(fd);
+        return -1;
+    }
+    fcntl(fd, F_SETFL, 0); /* from now on reads wait */
+    return fd;
+}
+
+char *rdk_file_read(const char *path, size_t *size, rdk_status *s)
+{
+    int fd = open_to_read(path, s);
+    if (fd < 0) return NULL;
     /* One byte more than the file has, so that its end is met without growing. */
     struct stat info;
     bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);

@@ -31,14 +31,9 @@ bool rdk_words_change_data(const rdk_words *w)
     return any;
 }
 
-/* The warmup of a default or of a file is cut to the run; one that was typed means what it says. */
 static bool warmup_fits(const rdk_config *c, const rdk_words *w, rdk_status *s)
 {
-    if (!rdk_words_value(w, "warmup") || c->resume[0] || c->optim.warmup <= c->steps) return true;
-    return rdk_fail(s, RDK_EVALUE,
-                    "--warmup %llu is above --steps %llu: lr would never come to --lr (lower the "
-                    "one, or raise the other)",
-                    (unsigned long long)c->optim.warmup, (unsigned long long)c->steps);
+    return !rdk_words_value(w, "warmup") || c->resume[0] || rdk_config_warmup_fits(c, s);
 }
 
 /* A task that was typed over that of a file leaves behind what the file's task read. */

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "cli.h"
 
@@ -159,9 +162,22 @@ static void hold_standard_descriptors(void)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(RDK_EXIT_FAILED);
 }
 
+/* A point of an ablation is started through a link that is called "exe"; ps and pkill shall find it
+ * by the program's name all the same. */
+static void take_name(const char *argv0)
+{
+#ifdef __linux__
+    const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
+    if (argv0) prctl(PR_SET_NAME, slash ? slash + 1 : argv0);
+#else
+    (void)argv0;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     rdk_threads_begin_again(argv);
+    take_name(argc > 0 ? argv[0] : NULL);
     hold_standard_descriptors();
     /* A file at its size limit is then an error of write, with its name. */
     signal(SIGXFSZ, SIG_IGN);

@@ -48,8 +48,9 @@ typedef struct rdk_report_run {
     rdk_curve entropy_mean, loss_at_probe; /* at the probed steps */
     rdk_curve *saturation;                 /* [layers * heads] sat90 */
     size_t layers, heads;
-    double *std_start; /* [layers] score_std at step 0, root of the mean square over heads */
-    double std_theory, entropy_theory;
+    /* [layers] at step 0: score_std, the root of the mean square over heads; what is predicted of
+     * each layer, whose scale may be its own */
+    double *std_start, *std_theory, *entropy_theory;
     rdk_start start;
     double score_scale;
     double score_std_last, score_absmax_last; /* at the last look: mean, largest over heads */

@@ -124,19 +124,17 @@ static double std_at_start(const rdk_table *t, size_t layer)
     return n ? sqrt(sum / (double)n) : NAN;
 }
 
-static double mean_at_start(rdk_report *r, const rdk_table *t, const char *name)
+static double mean_at_start(rdk_report *r, const rdk_table *t, const char *name, int layer)
 {
-    rdk_curve c = mean_by_step(r, t, name, ANY, ANY);
+    rdk_curve c = mean_by_step(r, t, name, layer, ANY);
     return first_of(&c);
 }
 
 /* Of the last step: the mean over heads; the largest. */
 static void take_scores(rdk_report_run *run, const rdk_table *t)
 {
-    rdk_status ignored = {0};
-    const double *step = rdk_table_numbers(t, "step", &ignored);
-    const double *std = rdk_table_numbers(t, "score_std", &ignored);
-    const double *most = rdk_table_numbers(t, "score_absmax", &ignored);
+    const double *step = column(t, "step"), *std = column(t, "score_std");
+    const double *most = column(t, "score_absmax");
     double sum = 0, largest = NAN;
     size_t n = 0;
     for (size_t i = t->rows; step && std && most && i-- > 0 && step[i] == step[t->rows - 1]; n++) {
@@ -151,11 +149,15 @@ static void take_curves(rdk_report *r, rdk_report_run *run, const rdk_table *t)
 {
     run->entropy = rdk_report_alloc(r, run->layers + 1, sizeof *run->entropy);
     run->std_start = rdk_report_alloc(r, run->layers + 1, sizeof *run->std_start);
+    run->std_theory = rdk_report_alloc(r, run->layers + 1, sizeof *run->std_theory);
+    run->entropy_theory = rdk_report_alloc(r, run->layers + 1, sizeof *run->entropy_theory);
     run->saturation = rdk_report_alloc(r, run->layers * run->heads + 1, sizeof *run->saturation);
-    if (!run->entropy || !run->std_start || !run->saturation) return;
+    if (!rdk_ok(r->status)) return;
     for (size_t layer = 0; layer < run->layers; layer++) {
         run->entropy[layer] = mean_by_step(r, t, "entropy_norm", (int)layer, ANY);
         run->std_start[layer] = std_at_start(t, layer);
+        run->std_theory[layer] = mean_at_start(r, t, "score_std_theory", (int)layer);
+        run->entropy_theory[layer] = mean_at_start(r, t, "entropy_norm_theory", (int)layer);
         for (size_t head = 0; head < run->heads; head++)
             run->saturation[layer * run->heads + head] =
                 mean_by_step(r, t, "sat90", (int)layer, (int)head);
@@ -170,12 +172,10 @@ static void take_attention(rdk_report *r, rdk_report_run *run, const rdk_table *
     run->entropy_mean = mean_by_step(r, t, "entropy_norm", ANY, ANY);
     run->ds_median = mean_by_step(r, t, "ds_median", ANY, ANY);
     run->start.ds_median = first_of(&run->ds_median);
-    run->start.ds_p10 = mean_at_start(r, t, "ds_p10");
-    run->start.ds_p90 = mean_at_start(r, t, "ds_p90");
-    run->start.ds_top5 = mean_at_start(r, t, "ds_top5_share");
-    run->std_theory = mean_at_start(r, t, "score_std_theory");
-    run->entropy_theory = mean_at_start(r, t, "entropy_norm_theory");
-    run->score_scale = mean_at_start(r, t, "scale");
+    run->start.ds_p10 = mean_at_start(r, t, "ds_p10", ANY);
+    run->start.ds_p90 = mean_at_start(r, t, "ds_p90", ANY);
+    run->start.ds_top5 = mean_at_start(r, t, "ds_top5_share", ANY);
+    run->score_scale = mean_at_start(r, t, "scale", ANY);
 }
 
 /* Training loss at the steps where attention was looked at. */
@@ -231,8 +231,7 @@ bool rdk_report_extract(rdk_report *r, rdk_report_run *run, rdk_status *s)
     run->figures = rdk_run_figures_of(metrics, attention, gradients, about, run->diverged);
     run->step = isnan(run->figures.step) ? 0 : run->figures.step;
     run->start = (rdk_start){NAN, NAN, NAN, NAN, NAN};
-    run->std_theory = run->entropy_theory = run->score_scale = NAN;
-    run->score_std_last = run->score_absmax_last = NAN;
+    run->score_scale = run->score_std_last = run->score_absmax_last = NAN;
     take_metrics(r, run, metrics);
     if (attention) take_attention(r, run, attention);
     if (gradients) take_gradients(r, run, gradients);

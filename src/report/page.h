@@ -16,8 +16,11 @@ void rdk_start_figure(rdk_report *r, rdk_text *t);
 
 /* ---- figures of a run, for intervals --------------------------------------------------------- */
 
-rdk_figure_of rdk_run_loss, rdk_run_accuracy, rdk_run_entropy_start, rdk_run_entropy_end,
-    rdk_run_sat90_start, rdk_run_sat99_start, rdk_run_ds_median, rdk_run_ds_top5, rdk_run_ratio;
+/* At the start over all layers: std the root of the mean square, entropy the mean, of what was
+ * measured and of what is predicted alike. */
+rdk_figure_of rdk_run_std_start, rdk_run_std_theory, rdk_run_entropy_start, rdk_run_entropy_theory;
+rdk_figure_of rdk_run_loss, rdk_run_accuracy, rdk_run_entropy_end, rdk_run_sat90_start,
+    rdk_run_sat99_start, rdk_run_ds_median, rdk_run_ds_top5, rdk_run_ratio;
 /* LR sensitivity of a series at a d_k, an interval over seeds; see rdk_sensitivity_of. */
 rdk_interval rdk_rate_sensitivity(rdk_report *r, size_t series, size_t panel, bool from_start);
 

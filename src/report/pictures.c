@@ -22,7 +22,7 @@ typedef struct piece {
 static piece between(piece in, const char *open, const char *close)
 {
     piece none = {NULL, NULL};
-    const char *begin = strstr(in.begin, open);
+    const char *begin = in.begin ? strstr(in.begin, open) : NULL;
     if (!begin || begin >= in.end) return none;
     begin += strlen(open);
     const char *end = strstr(begin, close);
@@ -122,7 +122,7 @@ static void add_picture(rdk_text *t, piece style, piece figure)
 static bool picture_path(char path[RDK_PATH_TEXT], const char *directory, piece id)
 {
     static const char mark[] = "fig-";
-    const char *at = strstr(id.begin, mark);
+    const char *at = id.begin ? strstr(id.begin, mark) : NULL;
     if (!at || at >= id.end) return false;
     const char *name = at + strlen(mark);
     int group = (int)(at - id.begin), rest = (int)(id.end - name);

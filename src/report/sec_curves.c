@@ -97,12 +97,11 @@ void rdk_section_curves(rdk_report *r, rdk_text *t)
 static size_t entropy_levels(rdk_report *r, size_t panel, size_t which, rdk_level *out)
 {
     size_t n = 0;
-    (void)which;
     for (size_t s = 0; s < r->n_series && n < RDK_MOST_LEVELS; s++) {
         rdk_cell c = {s, panel, RDK_BEST_RATE};
         const rdk_report_run *run = rdk_cell_example(r, &c);
-        if (run && isfinite(run->entropy_theory))
-            out[n++] = (rdk_level){run->entropy_theory, (int)s, "theory at the start"};
+        double theory = run && which < run->layers ? run->entropy_theory[which] : NAN;
+        if (isfinite(theory)) out[n++] = (rdk_level){theory, (int)s, "theory at the start"};
     }
     return n;
 }
@@ -142,11 +141,11 @@ static void point(rdk_report *r, rdk_text *t, const rdk_panel *p, const rdk_repo
 {
     char classes[24], a[RDK_READABLE], b[RDK_READABLE];
     rdk_text says = {0};
+    double predicted = run->std_theory[layer], measured = run->std_start[layer];
     snprintf(classes, sizeof classes, "dot c%d", r->colour[run->series]);
     rdk_text_add(&says, "%s, layer %zu: predicted %s, measured %s", run->name, layer,
-                 rdk_readable(run->std_theory, a), rdk_readable(run->std_start[layer], b));
-    rdk_panel_dot(t, p, run->std_theory, run->std_start[layer], (int)(layer % 4), classes,
-                  says.data);
+                 rdk_readable(predicted, a), rdk_readable(measured, b));
+    rdk_panel_dot(t, p, predicted, measured, (int)(layer % 4), classes, says.data);
     rdk_text_free(&says);
 }
 
@@ -157,9 +156,10 @@ static void deviation_figure(rdk_report *r, rdk_text *t)
     rdk_axis both = rdk_axis_new("", true);
     rdk_text_add(&csv, "run,series,d_k,layer,score_std_theory,score_std\n");
     for (size_t i = 0; i < r->n_runs; i++) {
-        rdk_axis_take(&both, r->runs[i].std_theory);
-        for (size_t l = 0; l < r->runs[i].layers; l++)
+        for (size_t l = 0; l < r->runs[i].layers; l++) {
+            rdk_axis_take(&both, r->runs[i].std_theory[l]);
             rdk_axis_take(&both, r->runs[i].std_start[l]);
+        }
     }
     rdk_axis_finish(&both);
     rdk_panel p = rdk_panel_at(0, 1, 2, rdk_key_height(r, true, RDK_KEY_DIAGONAL), &height);
@@ -178,13 +178,13 @@ static void deviation_figure(rdk_report *r, rdk_text *t)
     for (size_t i = 0; i < r->n_runs; i++) {
         const rdk_report_run *run = &r->runs[i];
         for (size_t l = 0; l < run->layers; l++) {
-            if (!(run->std_theory > 0) || !(run->std_start[l] > 0)) continue;
+            if (!(run->std_theory[l] > 0) || !(run->std_start[l] > 0)) continue;
             point(r, t, &p, run, l);
             rdk_figure_field(&csv, run->name);
             rdk_figure_field(&csv, r->series[run->series]);
             rdk_figure_value(&csv, (double)r->d_k[run->panel]);
             rdk_figure_value(&csv, (double)l);
-            rdk_figure_value(&csv, run->std_theory);
+            rdk_figure_value(&csv, run->std_theory[l]);
             rdk_figure_value(&csv, run->std_start[l]);
             rdk_text_add(&csv, "\n");
         }

@@ -22,7 +22,7 @@ static rdk_verdict_figures figures_of(const rdk_report_run *run)
         .best_loss = f->best_loss,
         .best_step = f->best_step >= 0 ? (uint64_t)f->best_step : 0,
         .entropy_first = f->entropy_first,
-        .entropy_theory = run->entropy_theory,
+        .entropy_theory = rdk_run_entropy_theory(run),
         .sat99_first = f->sat99_first,
         .top5_first = run->start.ds_top5,
         .entropy_last = f->entropy_last,

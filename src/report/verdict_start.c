@@ -28,9 +28,10 @@ void rdk_verdict_start(rdk_report *r, rdk_text *t)
         rdk_verdict_number(t, e.mean);
         rdk_text_add(t, " under ");
         rdk_verdict_name(t, r, s);
-        if (isfinite(run->entropy_theory)) {
+        double theory = rdk_run_entropy_theory(run);
+        if (isfinite(theory)) {
             rdk_text_add(t, " (theory: ");
-            rdk_verdict_number(t, run->entropy_theory);
+            rdk_verdict_number(t, theory);
             rdk_text_add(t, ")");
         }
     }

@@ -28,6 +28,30 @@ double rdk_run_entropy_start(const rdk_report_run *run)
     return run->figures.entropy_first;
 }
 
+double rdk_run_entropy_theory(const rdk_report_run *run)
+{
+    double sum = 0;
+    for (size_t l = 0; l < run->layers; l++) sum += run->entropy_theory[l];
+    return run->layers ? sum / (double)run->layers : NAN;
+}
+
+static double root_mean_square(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
+    return n ? sqrt(sum / (double)n) : NAN;
+}
+
+double rdk_run_std_start(const rdk_report_run *run)
+{
+    return root_mean_square(run->std_start, run->layers);
+}
+
+double rdk_run_std_theory(const rdk_report_run *run)
+{
+    return root_mean_square(run->std_theory, run->layers);
+}
+
 double rdk_run_sat90_start(const rdk_report_run *run)
 {
     return run->figures.sat90_first;

@@ -33,5 +33,7 @@ void rdk_tfrecord_add(rdk_text *file, const rdk_text *data);
 /* The record at the beginning of the n bytes of `file`: its data. Returns the length of the record,
  * 0 where no whole and undamaged one stands there. */
 size_t rdk_tfrecord_read(const char *file, size_t n, const char **data, size_t *size);
+/* Is nothing there, or the beginning of a record whose end was never written? */
+bool rdk_tfrecord_torn(const char *file, size_t n);
 
 #endif

@@ -151,6 +151,15 @@ static bool check_training(rdk_config *c, rdk_status *s)
     return true;
 }
 
+bool rdk_config_warmup_fits(const rdk_config *c, rdk_status *s)
+{
+    if (c->optim.warmup <= c->steps) return true;
+    return rdk_fail(s, RDK_EVALUE,
+                    "--warmup %llu is above --steps %llu: lr would never come to --lr (lower the "
+                    "one, or raise the other)",
+                    (unsigned long long)c->optim.warmup, (unsigned long long)c->steps);
+}
+
 /* ---- and back ------------------------------------------------------------------------------- */
 
 /* A text's vocabulary is what the text has. How many windows it has is not known here, so that the

@@ -59,11 +59,11 @@ static bool take_over(rdk_config *old, const rdk_config *now, const rdk_option *
     return ok;
 }
 
-/* An ablation goes on by its own verb; the name of its file is that of src/ablate/store.c. */
+/* An ablation goes on by its own verb. */
 static bool refuse_other_directory(const char *directory, const char *config, rdk_status *s)
 {
     char path[RDK_PATH_TEXT + 64];
-    snprintf(path, sizeof path, "%s/ablation.ini", directory);
+    snprintf(path, sizeof path, "%s/" RDK_ABLATION_FILE, directory);
     if (rdk_file_exists(path))
         return rdk_fail(s, RDK_EVALUE,
                         "cannot resume %s: it is an ablation, which goes on with ablate --out %s "

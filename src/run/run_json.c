@@ -63,7 +63,9 @@ static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
         number_field(t, "initial_loss", f->first.pass.loss);
         number_field(t, "initial_entropy_norm", f->attention_first.entropy_norm);
         number_field(t, "initial_query_value_ratio", f->ratio_first);
+        number_field(t, "initial_sat99", f->attention_first.sat99);
         number_field(t, "initial_ds_median", f->attention_first.ds_median);
+        number_field(t, "initial_ds_top5_share", f->attention_first.ds_top5_share);
     }
     if (!f->have_last) return;
     number_field(t, "train_loss", f->last.pass.loss);
@@ -135,15 +137,32 @@ bool rdk_run_json_find(const rdk_trainer *r, const char *key, rdk_text *value, b
     *found = false;
     if (!rdk_file_exists(rdk_rundir_file(&r->directory, "run.json", path))) return true;
     rdk_record *record = rdk_record_read(path, &cause);
-    if (!record && cause.code == RDK_EFORMAT) /* "PATH:LINE: what" */
-        return rdk_fail(s, RDK_EFORMAT, "%s is damaged: line %s (take it away, or put it back)",
-                        path, cause.message + strlen(path) + 1);
-    if (!record) return rdk_fail(s, cause.code, "%s", cause.message);
+    if (!record)
+        return rdk_fail(s, cause.code, "%s%s", cause.message,
+                        cause.code == RDK_EFORMAT ? " (damaged: take it away, or put it back)"
+                                                  : "");
     const char *word = rdk_record_word(record, key);
     *found = word != NULL;
     if (word) rdk_text_add(value, "%s", word);
     rdk_record_free(record);
     return true;
+}
+
+/* Those that final_fields wrote. A file without them says nothing of the start. */
+void rdk_run_json_first(const rdk_trainer *r, rdk_finals *f)
+{
+    char path[RDK_PATH_TEXT + 64];
+    rdk_status ignored = {0}; /* a damaged run.json says nothing, and is written anew */
+    rdk_record *was = rdk_record_read(rdk_rundir_file(&r->directory, "run.json", path), &ignored);
+    if (!was) return;
+    f->have_first = rdk_record_word(was, "initial_sat99") != NULL;
+    f->first.pass.loss = rdk_record_number(was, "initial_loss");
+    f->attention_first.entropy_norm = rdk_record_number(was, "initial_entropy_norm");
+    f->attention_first.sat99 = rdk_record_number(was, "initial_sat99");
+    f->attention_first.ds_median = rdk_record_number(was, "initial_ds_median");
+    f->attention_first.ds_top5_share = rdk_record_number(was, "initial_ds_top5_share");
+    f->ratio_first = rdk_record_number(was, "initial_query_value_ratio");
+    rdk_record_free(was);
 }
 
 bool rdk_run_json_agrees(const rdk_trainer *r)

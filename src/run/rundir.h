@@ -5,6 +5,9 @@
 
 #include <rootdk/run.h>
 
+/* By this file the directory of an ablation, which src/ablate writes, is told from a run's. */
+#define RDK_ABLATION_FILE "ablation.ini"
+
 typedef struct rdk_rundir {
     char path[RDK_PATH_TEXT];
     int lock; /* descriptor of the directory, locked while open; -1: none */

@@ -120,20 +120,26 @@ static uint64_t events_before(const rdk_config *c, uint64_t cut)
     return logged + multiples(c->eval_every, cut) + multiples(c->probe_every, cut);
 }
 
-/* The bytes up to the first event of step `cut` or later; false where some before it are not there,
- * from the step on with which the file begins. */
+/* The bytes up to the first event of step `cut` or later. False where events before it are not
+ * there or not in order, from the step on with which the file begins: *keep is where that shows. */
 static bool find_cut(const rdk_config *c, uint64_t cut, const char *file, size_t n, size_t *keep)
 {
-    uint64_t events = 0, first = cut, step;
+    uint64_t events = 0, first = cut, last = 0, step;
     const char *data;
     size_t size, length = rdk_tfrecord_read(file, n, &data, &size); /* the version */
     if ((*keep = length) == 0) return false;
-    while ((length = rdk_tfrecord_read(file + *keep, n - *keep, &data, &size)) > 0) {
+    for (; (length = rdk_tfrecord_read(file + *keep, n - *keep, &data, &size)) > 0;
+         *keep += length) {
         if (!rdk_event_step(data, size, &step)) return false;
-        if (step >= cut) break;
-        if (events++ == 0) first = step;
-        *keep += length;
+        if (events == 0 && step < cut) first = last = step;
+        uint64_t so_far = events_before(c, step < cut ? step : cut) - events_before(c, first);
+        if (step < last || (step > last && events != so_far)) return false;
+        if (step >= cut) return true;
+        last = step;
+        events++;
     }
+    /* with no event at all a damaged one cannot be told by its step */
+    if (events == 0) return rdk_tfrecord_torn(file + *keep, n - *keep);
     return events == events_before(c, cut) - events_before(c, first);
 }
 

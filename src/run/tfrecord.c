@@ -52,13 +52,24 @@ void rdk_tfrecord_add(rdk_text *file, const rdk_text *data)
     rdk_text_bytes(file, tail, sizeof tail);
 }
 
+/* Is the length, of which all bytes are there, what was written? */
+static bool length_is_sound(const char *file)
+{
+    return get(file + LENGTH_BYTES, SUM_BYTES) == masked(file, LENGTH_BYTES);
+}
+
 size_t rdk_tfrecord_read(const char *file, size_t n, const char **data, size_t *size)
 {
     if (n < FRAME) return 0;
     uint64_t length = get(file, LENGTH_BYTES);
-    if (get(file + LENGTH_BYTES, SUM_BYTES) != masked(file, LENGTH_BYTES) || length > n - FRAME)
-        return 0;
+    if (!length_is_sound(file) || length > n - FRAME) return 0;
     *data = file + LENGTH_BYTES + SUM_BYTES;
     *size = (size_t)length;
     return get(*data + length, SUM_BYTES) == masked(*data, *size) ? *size + FRAME : 0;
+}
+
+bool rdk_tfrecord_torn(const char *file, size_t n)
+{
+    if (n < LENGTH_BYTES + SUM_BYTES) return true;
+    return length_is_sound(file) && (n < FRAME || get(file, LENGTH_BYTES) > n - FRAME);
 }

@@ -181,8 +181,8 @@ static bool is_complete(const rdk_trainer *r)
     return done;
 }
 
-/* The configuration and the open logs. */
-static bool open_files(rdk_trainer *r)
+/* The configuration and the open logs. What run.json has of step 0 stays there. */
+static bool open_files(rdk_trainer *r, rdk_finals *f)
 {
     const rdk_config *c = &r->config;
     char path[RDK_PATH_TEXT + 64];
@@ -195,8 +195,9 @@ static bool open_files(rdk_trainer *r)
     r->started_step = r->step;
     r->started_tokens = r->tokens_seen;
     bool resuming = c->resume[0] != 0;
+    if (r->step > 0) rdk_run_json_first(r, f);
     return ok && (!resuming || rdk_best_settle(r)) && rdk_logs_open(r, resuming) &&
-           rdk_maps_example(r) && rdk_run_json(r, "running", NULL, r->status);
+           rdk_maps_example(r) && rdk_run_json(r, "running", f, r->status);
 }
 
 /* A run that broke off leaves its reason in run.json; its files stay as they are. */
@@ -221,7 +222,7 @@ rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
     if (ready && is_complete(r)) {
         rdk_screen_complete(r);
         end = RDK_RUN_DONE;
-    } else if (ready && open_files(r)) {
+    } else if (ready && open_files(r, &finals)) {
         rdk_screen_header(r);
         rdk_tape_profile(r->tapes[0], c->profile);
         end = loop(r, &finals);

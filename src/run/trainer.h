@@ -289,7 +289,7 @@ typedef struct rdk_finals {
     rdk_score held_out;
     rdk_head_figures attention_first, attention_last;
     double ratio_first, ratio_last; /* |dW_Q| / |dW_V| */
-    bool have_first;                /* false where this call resumed past step 0 */
+    bool have_first;                /* false where step 0 has not been, or left no figures */
     bool have_last;                 /* false where it measured no step */
 } rdk_finals;
 
@@ -307,6 +307,9 @@ bool rdk_run_json_agrees(const rdk_trainer *r);
 /* Fills r->isa: results depend on the instruction set in their last bits, and a run that goes on
  * with another one has no equal. False: run.json is damaged (r->status). */
 bool rdk_run_json_isa(rdk_trainer *r);
+/* Fills what f holds of step 0 from run.json, for a run that goes on; leaves it where that says
+ * nothing. */
+void rdk_run_json_first(const rdk_trainer *r, rdk_finals *f);
 
 /* ---- checkpoint.c ---------------------------------------------------------------------------- */
 

@@ -49,6 +49,29 @@ static void await_text(const char *dir, const char *name, const char *text)
 }
 
 #ifdef __linux__
+/* Not by that of the link through which they are started. */
+START_TEST(points_go_by_the_name_of_the_program)
+{
+    char *dir = program_directory(), path[64], name[32] = "";
+    int child = 0;
+    program_run r = start(dir, WITH(GRID, TINY_TASK, "--steps", "100000000"), WITH("--out", "a"));
+    await(dir, "a/scale-none_seed-1/metrics.csv", 600);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)r.pid, (int)r.pid);
+    FILE *f = fopen(path, "r");
+    bool told = f && fscanf(f, "%d", &child) == 1; /* not every kernel tells */
+    if (f) fclose(f);
+    snprintf(path, sizeof path, "/proc/%d/comm", child);
+    f = told ? fopen(path, "r") : NULL;
+    ck_assert(!told || (f && fscanf(f, "%31s", name) == 1));
+    if (f) fclose(f);
+    kill(r.pid, SIGINT);
+    program_finish(&r);
+    program_free(&r);
+    if (told) ck_assert_str_eq(name, "rootdk");
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(no_run_outlives_a_killed_ablation)
 {
     char *dir = program_directory();
@@ -180,6 +203,7 @@ END_TEST
 
 RDK_TEST_MAIN("processes of an ablation", {
     ADD(killed_and_started_again);
+    ADD_ON_LINUX(points_go_by_the_name_of_the_program);
     ADD_ON_LINUX(no_run_outlives_a_killed_ablation);
     ADD_LOOP(a_signal_stops_saves_and_goes_on, 3);
     ADD(half_a_run_is_done_again);

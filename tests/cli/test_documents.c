@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The documents say what the program does: every column, key, word and parameter name of a run's
- * files is described, the tests that they name exist, and the examples print what their page
- * shows. */
+ * files is described, the tests that they name exist, their links lead somewhere, and the
+ * examples print what their page shows. */
 #include "run_files.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <glob.h>
 
 static char *document(const char *name)
 {
@@ -202,7 +206,8 @@ static char *on_one_line(char *text)
 START_TEST(every_test_that_is_named_exists)
 {
     static const char *const pages[] = {"architecture.md", "metrics.md",     "files.md",
-                                        "theory.md",       "scaling-out.md", "report.md"};
+                                        "theory.md",       "scaling-out.md", "report.md",
+                                        "policies.md",     "embedding.md"};
     static const char between[] = "` in `tests/";
     int n = 0;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
@@ -221,6 +226,125 @@ START_TEST(every_test_that_is_named_exists)
         free(page);
     }
     ck_assert_int_ge(n, 15);
+}
+END_TEST
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+/* As GitHub makes an anchor of a heading: small letters, '-' for a blank, no punctuation. */
+static void anchor_of(const char *heading, char *anchor, size_t size)
+{
+    size_t n = 0;
+    for (const char *p = heading; *p && *p != '\n' && n + 1 < size; p++) {
+        if (*p == ' ')
+            anchor[n++] = '-';
+        else if (isalnum((unsigned char)*p) || strchr("-_", *p))
+            anchor[n++] = (char)tolower((unsigned char)*p);
+    }
+    anchor[n] = '\0';
+}
+
+static bool has_heading(const char *text, const char *anchor)
+{
+    char own[128];
+    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL) {
+        const char *heading = line + strspn(line, "#");
+        if (heading == line || *heading != ' ') continue;
+        anchor_of(heading + 1, own, sizeof own);
+        if (!strcmp(own, anchor)) return true;
+    }
+    return false;
+}
+
+enum { LINK_TEXT = 160 };
+
+/* link: FILE#ANCHOR, the file as seen from the page. */
+static void check_link(const char *page, const char *link)
+{
+    char path[2 * LINK_TEXT];
+    const char *anchor = strchr(link, '#'), *name = strrchr(page, '/') + 1;
+    size_t length = strcspn(link, "#");
+    if (length)
+        snprintf(path, sizeof path, "%.*s%.*s", (int)(name - page), page, (int)length, link);
+    else
+        snprintf(path, sizeof path, "%s", page);
+    ck_assert_msg(access(path, R_OK) == 0, "%s links to %s, which is not there", page, link);
+    if (!anchor) return;
+    char *text = program_file(".", path, NULL);
+    ck_assert_msg(has_heading(text, anchor + 1), "%s links to %s: no such heading", page, link);
+    free(text);
+}
+
+static int check_links(const char *page)
+{
+    char *text = program_file(".", page, NULL), link[LINK_TEXT];
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, "](")); n++) {
+        at += 2;
+        snprintf(link, sizeof link, "%.*s", (int)strcspn(at, ")\n"), at);
+        if (!strstr(link, "://")) check_link(page, link);
+    }
+    free(text);
+    return n;
+}
+
+START_TEST(every_link_leads_somewhere)
+{
+    static const char *const pages[] = {"./*.md", "docs/*.md", "*/README.md"};
+    int n = 0;
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        glob_t found;
+        ck_assert_int_eq(glob(pages[i], 0, NULL, &found), 0);
+        for (size_t k = 0; k < found.gl_pathc; k++) n += check_links(found.gl_pathv[k]);
+        globfree(&found);
+    }
+    ck_assert_int_ge(n, 40);
+}
+END_TEST
+
+/* Whoever reads the first page finds all others. */
+START_TEST(every_page_is_in_the_index)
+{
+    char *readme = program_file(".", "README.md", NULL), link[2 * LINK_TEXT];
+    glob_t found;
+    ck_assert_int_eq(glob("docs/*.md", 0, NULL, &found), 0);
+    for (size_t k = 0; k < found.gl_pathc; k++) {
+        snprintf(link, sizeof link, "\n- [%s](%s): ", found.gl_pathv[k], found.gl_pathv[k]);
+        ck_assert_msg(strstr(readme, link) != NULL, "README.md has no line for %s",
+                      found.gl_pathv[k]);
+    }
+    globfree(&found);
+    free(readme);
+}
+END_TEST
+
+/* ---- findings -------------------------------------------------------------------------------- */
+
+/* Every experiment of ablations/ has its place among the findings, and every figure there is a
+ * file. */
+START_TEST(findings_are_whole)
+{
+    char *page = document("findings.md"), path[128];
+    DIR *scripts = opendir("ablations");
+    ck_assert(scripts != NULL);
+    int experiments = 0, figures = 0;
+    for (struct dirent *e; (e = readdir(scripts));) {
+        snprintf(path, sizeof path, "ablations/%.100s", e->d_name);
+        if (e->d_name[0] == '.' || access(path, X_OK) != 0) continue; /* a part of others */
+        ck_assert_msg(strstr(page, path) != NULL, "docs/findings.md: no `%s`", path);
+        experiments++;
+    }
+    closedir(scripts);
+    ck_assert_int_ge(experiments, 10);
+    for (const char *at = page; (at = strstr(at, "](figures/")); at++, figures++) {
+        snprintf(path, sizeof path, "docs/%.*s", (int)strcspn(at + 2, ")"), at + 2);
+        char *picture = program_file(".", path, NULL);
+        ck_assert_msg(!strncmp(picture, "<svg ", 5), "%s is no picture", path);
+        ck_assert_msg(strlen(picture) < 60000, "%s is too large", path);
+        free(picture);
+    }
+    ck_assert_int_ge(figures, 10);
+    free(page);
 }
 END_TEST
 
@@ -265,5 +389,8 @@ RDK_TEST_MAIN("documents", {
     ADD(every_word_of_a_checkpoint_is_described);
     ADD_LOOP(every_parameter_is_described, sizeof models / sizeof *models);
     ADD(every_test_that_is_named_exists);
+    ADD(every_link_leads_somewhere);
+    ADD(every_page_is_in_the_index);
+    ADD(findings_are_whole);
     ADD_LOOP(examples_print_what_their_page_shows, 2);
 })

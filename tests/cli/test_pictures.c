@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * report --figures, from outside: each figure of a page as a file of its own; and the figure of the
- * start against d_k, which a page has where d_k was varied. */
+ * report --figures, from outside: each figure of a page as a file of its own; and the figures
+ * of the start: against d_k, which a page has where d_k was varied, and beside theory, which is of
+ * each layer. */
 #include "run_files.h"
 
 #include <math.h>
@@ -159,8 +160,62 @@ START_TEST(the_start_against_d_k)
 }
 END_TEST
 
+/* A field of the row of attention.csv at step 0, of a layer's first head. */
+static const char *first_of(const rdk_table *t, const char *layer, const char *column)
+{
+    size_t row = 0;
+    while (row < t->rows && strcmp(rdk_table_word(t, row, 1), layer) != 0) row++;
+    ck_assert_uint_lt(row, t->rows);
+    return rdk_table_word(t, row, rdk_table_column(t, column));
+}
+
+/* Layers with scales of their own: what is measured of a layer stands beside what is predicted of
+ * it, and over layers both are averaged alike. */
+START_TEST(theory_is_of_each_layer)
+{
+    static const char *const layers[] = {"0", "1"};
+    char *dir = program_directory();
+    for (int i = 0; i < 2; i++)
+        train(dir, TINY,
+              WITH("--scale-layers", "0:none/1:dk", "--d-k", i ? "4" : "16", "--steps", "1",
+                   "--probe-every", "1", "--out", i ? "abl/b" : "abl/a"),
+              0);
+    program_run r = program_call(dir, WITH("report", "abl"));
+    ck_assert_msg(r.status == 0, "%s", r.err);
+    program_free(&r);
+    char *page = program_file(dir, "abl/report.html", NULL);
+    rdk_status s = {0};
+    rdk_table *t = rdk_table_read(below(dir, "abl/b/attention.csv").text, &s);
+    ck_assert_msg(t != NULL, "%s", s.message);
+    double squares = 0, entropies = 0, std, std_theory, entropy, entropy_theory;
+    for (int i = 0; i < 2; i++) {
+        const char *deviation = first_of(t, layers[i], "score_std_theory");
+        const char *norm = first_of(t, layers[i], "entropy_norm_theory");
+        char want[128];
+        snprintf(want, sizeof want, "\\nb,sqrt,4,%s,%s,", layers[i], deviation);
+        ck_assert_msg(strstr(page, want) != NULL, "no %s", want);
+        snprintf(want, sizeof want, "layer %s: predicted ", layers[i]);
+        ck_assert_msg(strstr(page, want) != NULL, "no %s", want);
+        snprintf(want, sizeof want, "\"Entropy / ln n, layer %s\",\"levels\":[[%s,0,", layers[i],
+                 norm);
+        ck_assert_msg(strstr(page, want) != NULL, "no %s", want);
+        squares += pow(strtod(deviation, NULL), 2) / 2;
+        entropies += strtod(norm, NULL) / 2;
+    }
+    const char *row = strstr(page, "\\nsqrt,4,");
+    ck_assert(row && sscanf(row, "\\nsqrt,4,%lf,%lf,%lf,%lf", &std, &std_theory, &entropy,
+                            &entropy_theory) == 4);
+    ck_assert_double_eq_tol(std_theory, sqrt(squares), 1e-6);
+    ck_assert_double_eq_tol(entropy_theory, entropies, 1e-6);
+    rdk_table_free(t);
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
 RDK_TEST_MAIN("pictures", {
     ADD(figures_are_files);
     ADD(figures_that_cannot_be_written);
     ADD(the_start_against_d_k);
+    ADD(theory_is_of_each_layer);
 })

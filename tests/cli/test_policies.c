@@ -109,6 +109,7 @@ START_TEST(every_policy_changes_the_training)
 }
 END_TEST
 
+#define TEN_LAYERS "0:none/1:none/2:none/3:none/4:none/5:none/6:none/7:none/8:none/9:none/"
 static const struct refusal {
     const char *options[8];
     const char *words[2];
@@ -125,6 +126,8 @@ static const struct refusal {
     {{"--length-scale", "log", "--length-base", "1"}, {"--length-base", "1.01 to"}},
     {{"--scale-layers", "0:non"}, {"layer 0: 'non'", "none, sqrt"}},
     {{"--scale-layers", "7:none"}, {"no layer 7", "0 to 1"}},
+    {{"--scale-layers", TEN_LAYERS TEN_LAYERS TEN_LAYERS TEN_LAYERS "3:1"},
+     {"--scale-layers: a value of 283 bytes (at most 255)"}},
     {{"--scale-layers", "none"}, {"--scale-layers 'none'", "0:none/3:0.5"}},
     {{"--softcap", "-1"}, {"--softcap", "from 1e-6 to 1000000, or 0"}},
     {{"--softcap", "1e-9"}, {"--softcap", "from 1e-6 to"}},

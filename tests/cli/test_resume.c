@@ -48,6 +48,35 @@ START_TEST(stop_and_resume_equal_an_undisturbed_run)
 }
 END_TEST
 
+/* What it says at its end, up to the names of its files. To be freed. */
+static char *verdict_of(program_run *r)
+{
+    char *from = strstr(r->out, "\nverdict "), *to = strstr(r->out, "\nfiles ");
+    ck_assert_msg(from && to && to > from, "%s", r->out);
+    char *text = strndup(from, (size_t)(to - from));
+    program_free(r);
+    return text;
+}
+
+/* The start is told too, however often and early the run was cut. */
+START_TEST(a_resumed_run_ends_with_the_same_words)
+{
+    char *dir = program_directory();
+    program_run r = train_and_read(dir, TINY, WITH("--steps", "20", "--out", "whole"), 0);
+    char *whole = verdict_of(&r);
+    ck_assert_msg(strstr(whole, "Attention started") && strstr(whole, "the top 5%"), "%s", whole);
+    train(dir, TINY, WITH("--steps", "20", "--out", "cut", "--stop-at", "1"), 0);
+    train(dir, WITH("--resume", "cut", "--stop-at", "13"), NULL, 0);
+    r = train_and_read(dir, WITH("--resume", "cut"), NULL, 0);
+    char *cut = verdict_of(&r);
+    ck_assert_str_eq(whole, cut);
+    ck_assert(run_json_has(dir, "cut", "\"initial_loss\": "));
+    free(whole);
+    free(cut);
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(additive_attention_resumes_too)
 {
     static const char *const base[] = {
@@ -238,6 +267,7 @@ END_TEST
 
 RDK_TEST_MAIN("resume", {
     ADD(stop_and_resume_equal_an_undisturbed_run);
+    ADD(a_resumed_run_ends_with_the_same_words);
     ADD(additive_attention_resumes_too);
     ADD(momentum_resumes_too);
     tcase_add_loop_test(tc, every_place_to_cut, 1, SHORT_RUN);

@@ -154,13 +154,20 @@ END_TEST
 /* Whether a state was saved cannot be known; a state that is there is enough. */
 START_TEST(a_damaged_run_json)
 {
-    static const char *const broken[] = {"", "{", "{\"status\": done}\n", "{\"a\": 1} x", "[1]"};
+    static const struct {
+        const char *text, *says;
+    } broken[] = {{"", "run/run.json:1: "},
+                  {"{", "run/run.json:1: "},
+                  {"{\"step\": 1,\n\"status\": done}\n", "run/run.json:2: "},
+                  {"{\"a\": 1} x", "run/run.json:1: "},
+                  {"[1]", "run/run.json:1: "}};
     char *dir = stopped_run();
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         file_path last = below(dir, "run/last.safetensors");
-        program_write(dir, "run/run.json", broken[i]);
+        program_write(dir, "run/run.json", broken[i].text);
         unlink(last.text);
-        refused(dir, RESUME, NULL, 1, WITH("run/run.json is damaged"));
+        refused(dir, RESUME, NULL, 1,
+                WITH(broken[i].says, " (damaged: take it away, or put it back)"));
     }
     program_directory_remove(dir);
 }

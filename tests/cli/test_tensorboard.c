@@ -210,6 +210,42 @@ START_TEST(damaged_events_are_refused_by_name)
 }
 END_TEST
 
+/* Length of the record that begins here. */
+static size_t record_at(const char *file)
+{
+    const unsigned char *p = (const unsigned char *)file;
+    return (size_t)p[0] + 256 * (size_t)p[1] + 16;
+}
+
+/* The first events, of which nothing before them tells that they were there. */
+START_TEST(damage_at_the_beginning_is_refused)
+{
+    char *dir = program_directory(), from[32];
+    size_t size;
+    train(dir, SMALL, WITH("--out", "cut", "--stop-at", "5"), 0);
+    char *file = program_file(dir, "cut/" EVENTS, &size), *other = malloc(size);
+    ck_assert_ptr_nonnull(other);
+    size_t version = record_at(file), first = record_at(file + version);
+    size_t rest = version + first; /* then two more of step 0 and one of step 2 */
+    for (int i = 0; i < 3; i++) rest += record_at(file + rest);
+    /* damaged in its length or in its data; missing; behind the next three */
+    memcpy(other, file, size);
+    if (_i < 2) other[version + (_i ? 30 : 1)] ^= 1;
+    if (_i == 2) memcpy(other + version, file + version + first, size - version - first);
+    if (_i == 3) {
+        memcpy(other + version, file + version + first, rest - version - first);
+        memcpy(other + rest - first, file + version, first);
+    }
+    write_bytes(dir, "cut/" EVENTS, other, _i == 2 ? size - first : size);
+    snprintf(from, sizeof from, "from byte %zu on", version);
+    refused(dir, WITH("--resume", "cut"), NULL, 1, WITH("cannot continue", EVENTS, "step 5"));
+    if (_i < 2) refused(dir, WITH("--resume", "cut"), NULL, 1, WITH(from));
+    free(other);
+    free(file);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* It is a view of the logs: a run goes on without it, and again. */
 START_TEST(events_that_were_removed_begin_anew)
 {
@@ -243,6 +279,7 @@ RDK_TEST_MAIN("tensorboard", {
     ADD_LOOP(a_run_that_was_cut_has_the_same_events, 3);
     ADD(a_longer_run_has_the_events_of_the_undisturbed_one);
     ADD(damaged_events_are_refused_by_name);
+    ADD_LOOP(damage_at_the_beginning_is_refused, 4);
     ADD(events_that_were_removed_begin_anew);
     ADD(there_are_none_unless_asked_for);
 })

@@ -241,6 +241,10 @@ START_TEST(what_has_no_end_is_refused)
     ck_assert(!rdk_file_is_regular("pipe", &s));
     ck_assert_msg(strstr(s.message, "pipe: it is a pipe"), "%s", s.message);
     s = (rdk_status){0};
+    ck_assert_ptr_null(rdk_file_read("pipe", NULL, &s)); /* nobody will ever write */
+    ck_assert_msg(strstr(s.message, "cannot read pipe: it is a pipe, and nothing"), "%s",
+                  s.message);
+    s = (rdk_status){0};
     ck_assert(!rdk_file_is_regular("/dev/zero", &s) && strstr(s.message, "a device"));
     s = (rdk_status){0};
     ck_assert(!rdk_file_is_regular("nothing", &s) && strstr(s.message, "No such file"));
