@@ -260,8 +260,7 @@ static inline double distance(size_t n, const rdk_real *got, const double *want)
     return worst / largest;
 }
 
-/* ---- cases of both kinds of score -------------------------------------------------------------
- */
+/* ---- cases of both kinds of score ------------------------------------------------------------ */
 
 /* A test of both kinds runs for _i in [0, KINDS): every table, with products and with additive
  * scores. It begins with TABLE_AND_KIND(k, additive). */

@@ -295,8 +295,7 @@ START_TEST(constant_input)
 }
 END_TEST
 
-/* ---- a wrong gradient is seen -----------------------------------------------------------------
- */
+/* ---- a wrong gradient is seen ---------------------------------------------------------------- */
 
 static const rdk_op *spoilt; /* the op whose backward is called with the sign of dy turned */
 
