@@ -3,17 +3,22 @@
 # Question: same model, same data, same start: what does the divisor of the attention scores change?
 # The default run under each scaling; prints one table, and fails where the claim does not hold:
 # `sqrt` and `qknorm` solve the task, `dk` is later than `sqrt`, `none` stays near chance.
-#     ablations/four-scalings.sh [SEED ...]      default: seed 1
+#     ablations/four-scalings.sh [SEED ...]      default: seeds 1 2 3
 set -eu
 cd "$(dirname "$0")/.."
 . ablations/lib.sh
-[ $# -gt 0 ] || set -- 1
+[ $# -gt 0 ] || set -- 1 2 3
+seeds=$#
 
 train_grid four-scalings --scale none,sqrt,dk,qknorm --seed "$(echo "$@" | tr ' ' ,)"
 
+# Which runs of a scaling are of this seed; of one seed all are, and the grid has no column of it.
+of_seed() { # SCALE
+    if [ "$seeds" -gt 1 ]; then echo "seed=$seed"; else echo "scale=$1"; fi
+}
 # A figure of the run of this scaling and seed, or "-" where it has none.
 of_run() { # COLUMN
-    set -- "$(values "$1" "scale=$scale" "seed=$seed")"
+    set -- "$(values "$1" "scale=$scale" "$(of_seed "$scale")")"
     echo "${1:--}"
 }
 never_as_number() { # STEP
@@ -27,13 +32,13 @@ for seed; do
         printf '%-7s %5s %9.4f %8.2f%% %10s %12.3f %12.3f %9.3f\n' "$scale" "$seed" \
             "$(of_run final_loss)" "$(awk "BEGIN { print 100 * $accuracy }")" \
             "$(of_run solved_at)" "$(of_run entropy_norm_first)" \
-            "$(at_start attention.csv entropy_norm_theory scale=$scale "seed=$seed" | mean)" \
+            "$(at_start attention.csv entropy_norm_theory scale=$scale "$(of_seed "$scale")" | mean)" \
             "$(of_run entropy_norm_last)"
         case $scale in
         none) claim "none stays near chance" "$accuracy < 0.3" >&2 ;;
         sqrt | qknorm) claim "$scale solves the task" "$accuracy >= 0.99" >&2 ;;
         dk)
-            on_time=$(values solved_at scale=sqrt "seed=$seed")
+            on_time=$(values solved_at scale=sqrt "$(of_seed sqrt)")
             claim "dk is later than sqrt" \
                 "$(never_as_number "$(of_run solved_at)") > $(never_as_number "${on_time:--}")" >&2
             ;;
