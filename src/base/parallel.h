@@ -69,4 +69,19 @@ static inline int rdk_thread_index(void)
 #endif
 }
 
+/* ---- cutting --------------------------------------------------------------------------------- */
+
+/* How many pieces of at most `largest` n things make. */
+static inline size_t rdk_pieces(size_t n, size_t largest)
+{
+    return n / largest + (n % largest != 0);
+}
+
+/* Where piece i begins if n is cut into `count` pieces as equal as can be (piece `count`: n). */
+static inline size_t rdk_piece_begin(size_t n, size_t count, size_t i)
+{
+    size_t longer = n % count;
+    return i * (n / count) + (i < longer ? i : longer);
+}
+
 #endif

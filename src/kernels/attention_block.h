@@ -80,9 +80,10 @@ static void block_pack(size_t rows, size_t d, const rdk_real *x, size_t ld, rdk_
 static void block_dots(const score_block *at, size_t d, const rdk_real *x, size_t ldx,
                        const rdk_real *panels, rdk_real *out)
 {
-    size_t count = pieces(at->rows, TILE_ROWS);
+    size_t count = rdk_pieces(at->rows, TILE_ROWS);
     for (size_t t = 0; t < count; t++) {
-        size_t i = piece_begin(at->rows, count, t), i_end = piece_begin(at->rows, count, t + 1);
+        size_t i = rdk_piece_begin(at->rows, count, t),
+               i_end = rdk_piece_begin(at->rows, count, t + 1);
         size_t keys = rounded_up(block_visible(at, i_end - 1), LANES);
         for (size_t j = 0; j < keys; j += TILE_COLS) {
             size_t cols = keys - j < TILE_COLS ? LANES : TILE_COLS;
@@ -118,9 +119,10 @@ static inline void add_row(size_t n, rdk_real a, const rdk_real *x, rdk_real *y)
 static void block_product(const score_block *at, size_t d, const rdk_real *w, const rdk_real *x,
                           size_t ldx, rdk_real *y, size_t ldy, bool add)
 {
-    size_t count = pieces(at->rows, at->diagonal ? DIAGONAL_ROWS : TILE_ROWS);
+    size_t count = rdk_pieces(at->rows, at->diagonal ? DIAGONAL_ROWS : TILE_ROWS);
     for (size_t t = 0; t < count; t++) {
-        size_t i = piece_begin(at->rows, count, t), i_end = piece_begin(at->rows, count, t + 1);
+        size_t i = rdk_piece_begin(at->rows, count, t),
+               i_end = rdk_piece_begin(at->rows, count, t + 1);
         for (size_t c = 0; c < d; c += TILE_COLS)
             tile(i_end - i, d - c < TILE_COLS ? d - c : TILE_COLS, block_visible(at, i),
                  (tile_left){w + i * BLOCK, BLOCK, false}, x + c, ldx, y + i * ldy + c, ldy, add);
@@ -134,9 +136,10 @@ static void block_product(const score_block *at, size_t d, const rdk_real *w, co
 static void block_product_transposed(const score_block *at, size_t d, const rdk_real *w,
                                      const rdk_real *x, size_t ldx, rdk_real *y, size_t ldy)
 {
-    size_t count = pieces(at->keys, at->diagonal ? DIAGONAL_ROWS : TILE_ROWS);
+    size_t count = rdk_pieces(at->keys, at->diagonal ? DIAGONAL_ROWS : TILE_ROWS);
     for (size_t t = 0; t < count; t++) {
-        size_t j = piece_begin(at->keys, count, t), j_end = piece_begin(at->keys, count, t + 1);
+        size_t j = rdk_piece_begin(at->keys, count, t),
+               j_end = rdk_piece_begin(at->keys, count, t + 1);
         size_t all_see = at->diagonal ? j_end - 1 : 0; /* from this query on */
         for (size_t r = j; r < all_see; r++)
             for (size_t k = j; k <= r; k++) add_row(d, w[r * BLOCK + k], x + r * ldx, y + k * ldy);

@@ -19,14 +19,13 @@ enum {
 /* Items of a chunk when n of them are cut, each a multiple of unit but for the last. */
 static inline size_t chunk_size(size_t n, size_t least, size_t unit)
 {
-    size_t size = n / MAX_CHUNKS + (n % MAX_CHUNKS != 0);
-    size = (size / unit + (size % unit != 0)) * unit;
+    size_t size = rdk_pieces(rdk_pieces(n, MAX_CHUNKS), unit) * unit;
     return size > least ? size : least;
 }
 
 static inline size_t chunk_count(size_t n, size_t size)
 {
-    return n / size + (n % size != 0);
+    return rdk_pieces(n, size);
 }
 
 static inline size_t chunk_length(size_t n, size_t size, size_t chunk)

@@ -42,10 +42,10 @@ static void gemm_panel(const gemm_job *g, const region *at, size_t j, size_t col
 {
     bool crowded = !g->a.by_column && g->a.stride * sizeof *g->a.at % SET_BYTES == 0;
     size_t rows = at->i_end - at->i_begin;
-    size_t count = pieces(rows, crowded ? SET_ROWS : TILE_ROWS);
+    size_t count = rdk_pieces(rows, crowded ? SET_ROWS : TILE_ROWS);
     for (size_t t = 0; t < count; t++) {
-        size_t i = at->i_begin + piece_begin(rows, count, t);
-        size_t i_end = at->i_begin + piece_begin(rows, count, t + 1);
+        size_t i = at->i_begin + rdk_piece_begin(rows, count, t);
+        size_t i_end = at->i_begin + rdk_piece_begin(rows, count, t + 1);
         tile(i_end - i, cols, depth, tile_left_from(g->a, i, p), panel, TILE_COLS,
              g->c + i * g->ldc + j, g->ldc, g->accumulate || p > 0);
     }
@@ -54,9 +54,9 @@ static void gemm_panel(const gemm_job *g, const region *at, size_t j, size_t col
 static void gemm_region(const gemm_job *g, const region *at)
 {
     rdk_real panel[PANEL_DEPTH * TILE_COLS] __attribute__((aligned(64)));
-    size_t count = g->k ? pieces(g->k, PANEL_DEPTH) : 1; /* k = 0 still sets C to 0 */
+    size_t count = g->k ? rdk_pieces(g->k, PANEL_DEPTH) : 1; /* k = 0 still sets C to 0 */
     for (size_t t = 0; t < count; t++) {
-        size_t p = piece_begin(g->k, count, t), depth = piece_begin(g->k, count, t + 1) - p;
+        size_t p = rdk_piece_begin(g->k, count, t), depth = rdk_piece_begin(g->k, count, t + 1) - p;
         for (size_t j = at->j_begin; j < at->j_end; j += TILE_COLS) {
             size_t cols = at->j_end - j < TILE_COLS ? at->j_end - j : TILE_COLS;
             if (g->tb) {
@@ -79,10 +79,10 @@ static size_t smaller(size_t a, size_t b)
 static void gemm_cut(size_t m, size_t n, size_t *blocks, size_t *groups)
 {
     size_t threads = (size_t)rdk_team(), tasks = threads > 1 ? threads * TASKS_PER_THREAD : 1;
-    *blocks = pieces(m, BLOCK_ROWS);
-    *groups = smaller(pieces(n, TILE_COLS), pieces(tasks, *blocks));
+    *blocks = rdk_pieces(m, BLOCK_ROWS);
+    *groups = smaller(rdk_pieces(n, TILE_COLS), rdk_pieces(tasks, *blocks));
     if (*blocks * *groups < tasks)
-        *blocks = smaller(pieces(m, BLOCK_ROWS_MIN), pieces(tasks, *groups));
+        *blocks = smaller(rdk_pieces(m, BLOCK_ROWS_MIN), rdk_pieces(tasks, *groups));
 }
 
 static void gemm(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
@@ -90,15 +90,15 @@ static void gemm(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real 
 {
     if (m == 0 || n == 0) return;
     const gemm_job g = {m, n, k, {a, lda, ta}, b, ldb, tb, c, ldc, accumulate};
-    size_t panels = pieces(n, TILE_COLS), blocks, groups;
+    size_t panels = rdk_pieces(n, TILE_COLS), blocks, groups;
     gemm_cut(m, n, &blocks, &groups);
     bool shared = (double)m * (double)n * (double)k > SERIAL_PRODUCTS;
     RDK_PARALLEL_FOR_UNEVEN_IF(shared)
     for (size_t task = 0; task < blocks * groups; task++) {
         size_t block = task / groups, group = task % groups;
-        const region at = {piece_begin(m, blocks, block), piece_begin(m, blocks, block + 1),
-                           piece_begin(panels, groups, group) * TILE_COLS,
-                           smaller(n, piece_begin(panels, groups, group + 1) * TILE_COLS)};
+        const region at = {rdk_piece_begin(m, blocks, block), rdk_piece_begin(m, blocks, block + 1),
+                           rdk_piece_begin(panels, groups, group) * TILE_COLS,
+                           smaller(n, rdk_piece_begin(panels, groups, group + 1) * TILE_COLS)};
         gemm_region(&g, &at);
     }
 }

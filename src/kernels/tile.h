@@ -142,18 +142,4 @@ static void tile(size_t rows, size_t cols, size_t k, tile_left a, const rdk_real
     for (size_t r = 0; r < rows; r++) memcpy(c + r * ldc, whole + r * TILE_COLS, cols * sizeof *c);
 }
 
-/* ---- cutting --------------------------------------------------------------------------------- */
-
-static inline size_t pieces(size_t n, size_t largest)
-{
-    return n / largest + (n % largest != 0);
-}
-
-/* Where piece i begins if n is cut into `count` pieces as equal as can be (piece `count`: n). */
-static inline size_t piece_begin(size_t n, size_t count, size_t i)
-{
-    size_t longer = n % count;
-    return i * (n / count) + (i < longer ? i : longer);
-}
-
 #endif

@@ -153,7 +153,7 @@ void rdk_model_zero_grad(rdk_model *m)
 void rdk_model_gather_grads(rdk_model *m, size_t n, rdk_model *const *replica)
 {
     enum { PIECE = 4096 }; /* elements that stay in the nearest cache until the last was added */
-    size_t pieces = m->size / PIECE + (m->size % PIECE != 0);
+    size_t pieces = rdk_pieces(m->size, PIECE);
     RDK_PARALLEL_FOR_IF(m->size > PIECE)
     for (size_t c = 0; c < pieces; c++) {
         size_t end = (c + 1) * PIECE < m->size ? (c + 1) * PIECE : m->size;

@@ -23,12 +23,6 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* n things in pieces of at most `largest`. */
-static size_t pieces(size_t n, size_t largest)
-{
-    return n / largest + (n % largest != 0);
-}
-
 static size_t widest(const rdk_model_config *m)
 {
     size_t width = larger(larger(m->d_model, m->heads * m->d_k), m->vocab);
@@ -44,8 +38,9 @@ size_t rdk_pass_sequences(const rdk_config *c)
     const rdk_model_config *m = &c->model;
     size_t tokens = larger(PASS_ELEMENTS / widest(m), PASS_TOKENS);
     size_t most = larger(tokens / m->max_len, 1);
-    size_t of_group = pieces(c->batch * c->accum, rdk_group_count(c));
-    return pieces(of_group, pieces(of_group, smaller(most, c->batch))); /* about equal passes */
+    size_t of_group = rdk_pieces(c->batch * c->accum, rdk_group_count(c));
+    return rdk_pieces(of_group,
+                      rdk_pieces(of_group, smaller(most, c->batch))); /* about equal passes */
 }
 
 /* A power of two, which most machines' threads divide or are divided by. */
@@ -65,13 +60,6 @@ size_t rdk_group_count(const rdk_config *c)
     return groups;
 }
 
-/* Where group g of `groups` begins. */
-static size_t group_begin(size_t n, size_t groups, size_t g)
-{
-    size_t longer = n % groups;
-    return g * (n / groups) + smaller(g, longer);
-}
-
 /* All passes over a batch. */
 typedef struct sweep {
     rdk_trainer *r;
@@ -83,9 +71,9 @@ typedef struct sweep {
 /* Up to the first pass that fails, which has said so in s. */
 static void run_group(const sweep *a, size_t g, rdk_status *s)
 {
-    size_t worker = (size_t)rdk_thread_index(), end = group_begin(a->n, a->groups, g + 1);
+    size_t worker = (size_t)rdk_thread_index(), end = rdk_piece_begin(a->n, a->groups, g + 1);
     rdk_pass_at at = {.worker = worker, .group = g, .tape = a->r->tapes[worker], .status = s};
-    for (at.first = group_begin(a->n, a->groups, g); at.first < end; at.first += at.n) {
+    for (at.first = rdk_piece_begin(a->n, a->groups, g); at.first < end; at.first += at.n) {
         at.n = smaller(a->most, end - at.first);
         if (!a->fn(a->r, &at, a->context)) return;
     }
