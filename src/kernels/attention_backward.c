@@ -8,13 +8,12 @@
  * (products; for additive scores see attention_scores.h). D equals dO . o, but is not taken from
  * there: in a saturated row p is 1 at the largest score, u - D a small difference of large numbers
  * there, and the rounding of o would be all that is left of it. Counting u from its value at the
- * largest score makes that difference exact: a row's gradient is right relative to itself, however
- * small, and 0 where there is one key. A sink is one more element, with u = 0, and may be the
- * largest. Where a policy stands between score and softmax, ds goes through attention_policy.h
- * before it meets k and q.
- * Invariants: those of attention_block.h; each (b, h) is computed by one thread, queries in order,
- * so that dk and dv have one writer. Rows of padding are not read.
- * Read next: attention_stats.h. */
+ * largest score makes that difference exact: a row's gradient is right relative to itself, down to
+ * where backward_flush ends it, and 0 where there is one key. Statistics see it before that end. A
+ * sink is one more element, with u = 0, and may be the largest. Where a policy stands between score
+ * and softmax, ds goes through attention_policy.h before it meets k and q. Invariants: those of
+ * attention_block.h; each (b, h) is computed by one thread, queries in order, so that dk and dv
+ * have one writer. Rows of padding are not read. Read next: attention_stats.h. */
 #include "attention_policy.h"
 #include "attention_scores.h"
 #include "attention_stats.h"
@@ -186,13 +185,25 @@ static void backward_additive(const backward_head *f, const score_block *at, con
     for (size_t e = 0; e < d && f->dw; e++) f->dw[e] += (double)v_sum(v_load(to.dw + e * LANES));
 }
 
+/* Before the products: p and ds of which these would make denormals are 0. A saturated row is full
+ * of them, and they cost the processor a hundred times a normal number. */
+static void backward_flush(const score_block *at, rdk_real *w, rdk_real *ds)
+{
+    const rdk_real least = (rdk_real)(SINGLE ? 1e-30 : 1e-300);
+    for (size_t r = 0; r < at->rows; r++, w += BLOCK, ds += BLOCK)
+        for (size_t j = 0; j < at->keys; j += LANES) {
+            v_store(w + j, v_flush(v_load(w + j), least));
+            v_store(ds + j, v_flush(v_load(ds + j), least));
+        }
+}
+
 static void backward_products(const backward_head *f, const score_block *at)
 {
     const rdk_attention_shape *s = f->shape;
-    const rdk_real *w = strip_row(f->weights, at->j, 0);
-    rdk_real *ds = strip_row(f->gradients, at->j, 0);
+    rdk_real *w = strip_row(f->weights, at->j, 0), *ds = strip_row(f->gradients, at->j, 0);
     size_t ld_dout = f->ld_v;
     attention_scale(s, at->rows, at->keys, ds);
+    backward_flush(at, w, ds);
     if (f->w) {
         backward_additive(f, at, ds);
     } else {

@@ -88,8 +88,31 @@ START_TEST(an_additive_score_at_its_end)
 }
 END_TEST
 
+/* Weights down to the end of exp, times gradients as small as those of a training: what is left of
+ * such a key is below what float can say with all digits, and 0. */
+START_TEST(saturated_rows_give_no_denormals)
+{
+    TABLE(k);
+    rdk_attention_shape s = one_key();
+    s.batch = 3, s.len = 70, s.causal = true;
+    attention_case c = case_new(s, 6);
+    for (size_t e = 0; e < c.n_v; e++) c.dout[e] *= (rdk_real)1e-5;
+    case_run(k, &c);
+    const struct {
+        const rdk_real *x;
+        size_t n;
+    } grads[] = {{c.dq, c.n_qk}, {c.dk, c.n_qk}, {c.dv, c.n_v}};
+    for (size_t g = 0; g < COUNT(grads); g++)
+        for (size_t e = 0; e < grads[g].n; e++)
+            ck_assert_msg(fpclassify(grads[g].x[e]) != FP_SUBNORMAL,
+                          "gradient %zu, element %zu: %g", g, e, (double)grads[g].x[e]);
+    case_free(&c);
+}
+END_TEST
+
 RDK_TEST_MAIN("attention tails", {
     ADD_LOOP(a_cap_far_behind_its_score, ISAS);
     ADD_LOOP(a_sink_far_above_its_row, ISAS);
     ADD_LOOP(an_additive_score_at_its_end, ISAS);
+    ADD_LOOP(saturated_rows_give_no_denormals, ISAS);
 })
