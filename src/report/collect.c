@@ -86,8 +86,7 @@ static bool take_run(rdk_report *r, const char *path, const char *name, rdk_stat
     if (!run->finished) {
         char message[160];
         snprintf(message, sizeof message,
-                 "not finished (run.json says %.20s); what it has logged so far is shown, up to "
-                 "step %.0f",
+                 "not finished (%.20s); what it has logged so far is shown, up to step %.0f",
                  run->status, run->step);
         rdk_report_note(r, name, message);
     }

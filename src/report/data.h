@@ -34,7 +34,7 @@ typedef struct rdk_varied {
 typedef struct rdk_report_run {
     rdk_saved_run saved;
     const char *name;   /* of its directory */
-    const char *status; /* as run.json has it */
+    const char *status; /* rdk_saved_run_status */
     bool diverged, finished;
     bool ended; /* what is said of its end counts among others: finished, or no ablation */
     /* where it stands among the others */
