@@ -33,7 +33,7 @@ int rdk_value_compare(const rdk_option *o, const char *a, const char *b)
     if (rdk_parse_uint(a, &i) && rdk_parse_uint(b, &j)) return (i > j) - (i < j);
     if (o->type != RDK_OPT_TEXT && rdk_parse_double(a, &p) && rdk_parse_double(b, &q))
         return (p > q) - (p < q);
-    return strcmp(a, b);
+    return rdk_text_order(a, b);
 }
 
 size_t rdk_grid_axis_find(const rdk_grid_axis *axis, const char *value)

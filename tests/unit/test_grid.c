@@ -37,6 +37,7 @@ START_TEST(lists_are_normal_and_in_order)
     check_list("bias", "on,off", "off on");
     check_list("mlp", "none,gelu,relu", "gelu relu none");
     check_list("data", "b..c,a", "a b..c");
+    check_list("scale-layers", "1:none,1:10,1:2,0:dk", "0:dk 1:2 1:10 1:none");
     check_list("steps", "3", "3");
 }
 END_TEST
