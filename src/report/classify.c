@@ -93,14 +93,16 @@ static size_t policy_rank(const char *name, size_t n)
     return i;
 }
 
-/* Policies in the order of their table; what begins with one ("sqrt, softcap 5") in that order
- * behind them; numbers by size, also those within a text; the rest by name. */
+/* What is off first. Policies in the order of their table; what begins with one ("sqrt, softcap 5")
+ * in that order behind them; numbers by size, also those within a text; the rest by name. */
 static int by_value(const void *a, const void *b)
 {
     const char *x = *(const char *const *)a, *y = *(const char *const *)b;
     size_t whole_x = policy_rank(x, strlen(x)), whole_y = policy_rank(y, strlen(y));
     size_t first_x = policy_rank(x, strcspn(x, ",")), first_y = policy_rank(y, strcspn(y, ","));
+    bool off_x = !strcmp(x, "off"), off_y = !strcmp(y, "off");
     double p, q;
+    if (off_x != off_y) return off_x ? -1 : 1;
     if (whole_x != whole_y) return whole_x < whole_y ? -1 : 1;
     if (first_x != first_y) return first_x < first_y ? -1 : 1;
     if (rdk_parse_double(x, &p) && rdk_parse_double(y, &q) && p != q) return p < q ? -1 : 1;

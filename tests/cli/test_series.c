@@ -54,7 +54,7 @@ START_TEST(series_are_called_by_what_departs)
     char *page = report(dir, "runs");
     holds(page, "\"series\":[\"none\",\"sqrt\",\"sqrt, head-temperature\",\"sqrt, scale-layers "
                 "1:none\",\"sqrt, softcap 5\",\"sqrt, steps 5\"]");
-    holds(page, "{\"name\":\"scale-layers\",\"values\":[\"empty\",\"1:none\"]}");
+    holds(page, "{\"name\":\"scale-layers\",\"values\":[\"off\",\"1:none\"]}");
     ck_assert(!strstr(page, "warmup (2)"));
     holds(page, "under <b>sqrt, softcap 5</b>");
     free(page);
