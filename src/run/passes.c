@@ -33,7 +33,7 @@ size_t rdk_pass_sequences(const rdk_config *c)
 {
     enum {
         PASS_ELEMENTS = 128 * 1024, /* of the widest tensor: a half of a 1 MiB cache as floats */
-        PASS_TOKENS = 256,          /* fewer do not repay the packing of a weight */
+        PASS_TOKENS = 256,          /* fewer do not repay another round of the weights' gradients */
     };
     const rdk_model_config *m = &c->model;
     size_t tokens = larger(PASS_ELEMENTS / widest(m), PASS_TOKENS);
