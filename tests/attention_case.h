@@ -100,8 +100,11 @@ static inline void case_run(const rdk_kernels *k, attention_case *c)
 {
     case_forward(k, c);
     rdk_real *scratch = case_scratch(c);
-    k->attention_backward(&c->s, c->q, c->k, c->v, c->dout, c->row_max, c->row_inv, c->dq, c->dk,
-                          c->dv, c->measured, scratch);
+    const rdk_attention_grads to = {.dq = c->dq, .dk = c->dk, .dv = c->dv};
+    for (size_t i = 0; i < c->n_qk; i++) c->dq[i] = c->dk[i] = NAN; /* is overwritten */
+    for (size_t i = 0; i < c->n_v; i++) c->dv[i] = NAN;
+    k->attention_backward(&c->s, c->q, c->k, c->v, c->dout, c->row_max, c->row_inv, &to,
+                          c->measured, scratch);
     rdk_free(scratch);
 }
 

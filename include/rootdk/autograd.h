@@ -27,6 +27,13 @@
 
 enum { RDK_MAX_DIMS = 6 };
 
+/* A matrix that is laid out for products as well, by its owner (rdk_model_pack). Ops read panels in
+ * place of the values while that is current; who changes the values ends it first. */
+typedef struct rdk_packing {
+    rdk_real *panels;
+    bool current;
+} rdk_packing;
+
 /* An n-dimensional array. A dimension may be 0 (then there is no element).
  * Made on a tape it lives there until rdk_tape_reset; a parameter is owned by its model.
  *
@@ -44,6 +51,7 @@ typedef struct rdk_tensor {
     struct rdk_tensor *view_of; /* shares data and grad of that tensor (reshape), else NULL;
                                  * read a view's gradient with rdk_grad */
     const char *name;           /* for messages; NULL where unnamed */
+    const rdk_packing *packing; /* NULL where it has none */
 } rdk_tensor;
 
 size_t rdk_size(const rdk_tensor *x); /* number of elements; 1 for a scalar (n_dims 0) */

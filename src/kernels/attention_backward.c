@@ -23,9 +23,9 @@
 typedef struct backward_head {
     const rdk_attention_shape *shape;
     const rdk_real *q, *k, *v, *dout;
-    const rdk_real *w;      /* of additive scores, or NULL */
-    rdk_real *dq, *dk, *dv; /* each may be NULL */
-    double *dw;             /* of this (b, h), or NULL */
+    const rdk_real *w; /* of additive scores, or NULL */
+    rdk_attention_grads to;
+    double *dw; /* of this (b, h), or NULL */
     size_t ld_qk, ld_v;
     size_t index, len;
     score_policy policy;
@@ -156,19 +156,26 @@ static void backward_scores(const backward_head *f, const score_block *at)
                strip_row(f->gradients, at->j, 0));
 }
 
+/* The first queries that meet these keys. */
+static bool is_first_of_keys(const backward_head *f, const score_block *at)
+{
+    return at->i == (f->shape->causal ? at->j : 0);
+}
+
 /* ds to dq and dk, for scores that are products. */
 static void backward_dots(const backward_head *f, const score_block *at, const rdk_real *ds)
 {
     const rdk_attention_shape *s = f->shape;
     const size_t i_qk = at->i * f->ld_qk, j_qk = at->j * f->ld_qk;
     size_t ld_q = f->ld_qk, ld_k = f->ld_qk;
-    if (f->dq) {
+    if (f->to.dq) {
         const rdk_real *k = block_whole_rows(at->keys, s->d_k, f->k + j_qk, &ld_k, f->k_room);
-        block_product(at, s->d_k, ds, k, ld_k, f->dq + i_qk, f->ld_qk, true);
+        block_product(at, s->d_k, ds, k, ld_k, f->to.dq + i_qk, f->ld_qk, f->to.add_q || at->j > 0);
     }
-    if (f->dk) {
+    if (f->to.dk) {
         const rdk_real *q = block_whole_rows(at->rows, s->d_k, f->q + i_qk, &ld_q, f->q_room);
-        block_product_transposed(at, s->d_k, ds, q, ld_q, f->dk + j_qk, f->ld_qk);
+        block_product_transposed(at, s->d_k, ds, q, ld_q, f->to.dk + j_qk, f->ld_qk,
+                                 f->to.add_k || !is_first_of_keys(f, at));
     }
 }
 
@@ -177,11 +184,11 @@ static void backward_dots(const backward_head *f, const score_block *at, const r
 static void backward_additive(const backward_head *f, const score_block *at, const rdk_real *ds)
 {
     const size_t d = f->shape->d_k, i_qk = at->i * f->ld_qk;
-    const additive_gradients to = {f->dq ? f->dq + i_qk : NULL, f->k_room, f->q_room};
+    const additive_gradients to = {f->to.dq ? f->to.dq + i_qk : NULL, f->k_room, f->q_room};
     memset(to.dy, 0, panels_size(at->keys, d) * sizeof *to.dy);
     memset(to.dw, 0, d * LANES * sizeof *to.dw);
     block_additive_backward(at, d, f->w, f->q + i_qk, f->ld_qk, f->k_panels + at->j * d, ds, &to);
-    if (f->dk) block_unpack(at->keys, d, to.dy, f->dk + at->j * f->ld_qk, f->ld_qk);
+    if (f->to.dk) block_unpack(at->keys, d, to.dy, f->to.dk + at->j * f->ld_qk, f->ld_qk);
     for (size_t e = 0; e < d && f->dw; e++) f->dw[e] += (double)v_sum(v_load(to.dw + e * LANES));
 }
 
@@ -209,16 +216,34 @@ static void backward_products(const backward_head *f, const score_block *at)
     } else {
         backward_dots(f, at, ds);
     }
-    if (f->dv) {
+    if (f->to.dv) {
         const rdk_real *dout =
             block_whole_rows(at->rows, s->d_v, f->dout + at->i * f->ld_v, &ld_dout, f->dout_room);
-        block_product_transposed(at, s->d_v, w, dout, ld_dout, f->dv + at->j * f->ld_v, f->ld_v);
+        block_product_transposed(at, s->d_v, w, dout, ld_dout, f->to.dv + at->j * f->ld_v, f->ld_v,
+                                 f->to.add_v || !is_first_of_keys(f, at));
     }
+}
+
+static void zero_rows(size_t begin, size_t end, size_t d, rdk_real *x, size_t ld)
+{
+    for (size_t i = begin; x && i < end; i++) memset(x + i * ld, 0, d * sizeof *x);
+}
+
+/* What no product comes to and is not added to: rows of padding, and of q and k all where scores
+ * are additive, whose parts are always added. */
+static void backward_zero(const backward_head *f)
+{
+    const rdk_attention_shape *s = f->shape;
+    size_t begin = f->w ? 0 : f->len;
+    if (!f->to.add_q) zero_rows(begin, s->len, s->d_k, f->to.dq, f->ld_qk);
+    if (!f->to.add_k) zero_rows(begin, s->len, s->d_k, f->to.dk, f->ld_qk);
+    if (!f->to.add_v) zero_rows(f->len, s->len, s->d_v, f->to.dv, f->ld_v);
 }
 
 static void backward_one(const backward_head *f)
 {
     const rdk_attention_shape *s = f->shape;
+    backward_zero(f);
     block_pack(f->len, s->d_k, f->k, f->ld_qk, f->k_panels);
     block_pack(f->len, s->d_v, f->v, f->ld_v, f->v_panels);
     for (size_t i = 0; i < f->len && f->rows; i++)
@@ -251,9 +276,18 @@ static void backward_scratch(backward_head *f, rdk_real *scratch)
     f->dout_room = f->q_room + rows_size(s->d_k);
 }
 
+static rdk_attention_grads backward_grads(const rdk_attention_grads *to, size_t at_qk, size_t at_v)
+{
+    rdk_attention_grads of_head = *to;
+    if (to->dq) of_head.dq += at_qk;
+    if (to->dk) of_head.dk += at_qk;
+    if (to->dv) of_head.dv += at_v;
+    return of_head;
+}
+
 static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
                                const rdk_real *v, const rdk_real *dout, const rdk_real *row_max,
-                               const rdk_real *row_inv, rdk_real *dq, rdk_real *dk, rdk_real *dv,
+                               const rdk_real *row_inv, const rdk_attention_grads *to,
                                rdk_attention_row *rows, rdk_real *scratch)
 {
     const size_t room = rdk_attention_scratch(s->len, s->d_k, s->d_v);
@@ -270,9 +304,7 @@ static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, 
             .dout = dout + at_v,
             .w = attention_weight(s, h),
             .dw = attention_weight_part(s, bh),
-            .dq = dq ? dq + at_qk : NULL,
-            .dk = dk ? dk + at_qk : NULL,
-            .dv = dv ? dv + at_v : NULL,
+            .to = backward_grads(to, at_qk, at_v),
             .ld_qk = ld_qk,
             .ld_v = ld_v,
             .index = bh * s->len,

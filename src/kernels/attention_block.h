@@ -14,9 +14,6 @@
 #include "kernels.h"
 #include "pack.h"
 
-/* Tiles on the diagonal are low: the triangle at their end is computed row by row. */
-enum { DIAGONAL_ROWS = 4 };
-
 /* One block: queries i .. i + rows - 1, keys j .. j + keys - 1; on the diagonal row r sees keys
  * 0 .. r of it. */
 typedef struct score_block {
@@ -87,7 +84,7 @@ static void block_dots(const score_block *at, size_t d, const rdk_real *x, size_
         size_t keys = rounded_up(block_visible(at, i_end - 1), LANES);
         for (size_t j = 0; j < keys; j += TILE_COLS) {
             size_t cols = keys - j < TILE_COLS ? LANES : TILE_COLS;
-            tile(i_end - i, cols, d, (tile_left){x + i * ldx, ldx, false}, panels + j * d,
+            tile(i_end - i, cols, d, (tile_left){x + i * ldx, ldx, false, false}, panels + j * d,
                  TILE_COLS, out + i * BLOCK + j, BLOCK, false);
         }
     }
@@ -108,45 +105,35 @@ static const rdk_real *block_whole_rows(size_t rows, size_t cols, const rdk_real
     return room;
 }
 
-static inline void add_row(size_t n, rdk_real a, const rdk_real *x, rdk_real *y)
-{
-    size_t j = 0;
-    for (; j + LANES <= n; j += LANES) v_store(y + j, v_load(y + j) + v_set(a) * v_load(x + j));
-    for (; j < n; j++) y[j] += a * x[j];
-}
-
 /* y[r] (+)= sum of w[r][j] x[j] over the keys j that r sees */
 static void block_product(const score_block *at, size_t d, const rdk_real *w, const rdk_real *x,
                           size_t ldx, rdk_real *y, size_t ldy, bool add)
 {
-    size_t count = rdk_pieces(at->rows, at->diagonal ? DIAGONAL_ROWS : TILE_ROWS);
+    size_t count = rdk_pieces(at->rows, TILE_ROWS);
     for (size_t t = 0; t < count; t++) {
         size_t i = rdk_piece_begin(at->rows, count, t),
                i_end = rdk_piece_begin(at->rows, count, t + 1);
+        const tile_left left = {w + i * BLOCK, BLOCK, false, at->diagonal};
         for (size_t c = 0; c < d; c += TILE_COLS)
-            tile(i_end - i, d - c < TILE_COLS ? d - c : TILE_COLS, block_visible(at, i),
-                 (tile_left){w + i * BLOCK, BLOCK, false}, x + c, ldx, y + i * ldy + c, ldy, add);
-        for (size_t r = i + 1; r < i_end; r++)
-            for (size_t j = block_visible(at, i); j < block_visible(at, r); j++)
-                add_row(d, w[r * BLOCK + j], x + j * ldx, y + r * ldy);
+            tile(i_end - i, d - c < TILE_COLS ? d - c : TILE_COLS, block_visible(at, i), left,
+                 x + c, ldx, y + i * ldy + c, ldy, add);
     }
 }
 
-/* y[j] += sum of w[r][j] x[r] over the queries r that see j */
+/* y[j] (+)= sum of w[r][j] x[r] over the queries r that see j */
 static void block_product_transposed(const score_block *at, size_t d, const rdk_real *w,
-                                     const rdk_real *x, size_t ldx, rdk_real *y, size_t ldy)
+                                     const rdk_real *x, size_t ldx, rdk_real *y, size_t ldy,
+                                     bool add)
 {
-    size_t count = rdk_pieces(at->keys, at->diagonal ? DIAGONAL_ROWS : TILE_ROWS);
+    size_t count = rdk_pieces(at->keys, TILE_ROWS);
     for (size_t t = 0; t < count; t++) {
         size_t j = rdk_piece_begin(at->keys, count, t),
                j_end = rdk_piece_begin(at->keys, count, t + 1);
-        size_t all_see = at->diagonal ? j_end - 1 : 0; /* from this query on */
-        for (size_t r = j; r < all_see; r++)
-            for (size_t k = j; k <= r; k++) add_row(d, w[r * BLOCK + k], x + r * ldx, y + k * ldy);
+        size_t first = at->diagonal ? j : 0; /* query that sees j */
+        const tile_left left = {w + first * BLOCK + j, BLOCK, true, at->diagonal};
         for (size_t c = 0; c < d; c += TILE_COLS)
-            tile(j_end - j, d - c < TILE_COLS ? d - c : TILE_COLS, at->rows - all_see,
-                 (tile_left){w + all_see * BLOCK + j, BLOCK, true}, x + all_see * ldx + c, ldx,
-                 y + j * ldy + c, ldy, true);
+            tile(j_end - j, d - c < TILE_COLS ? d - c : TILE_COLS, at->rows - first, left,
+                 x + first * ldx + c, ldx, y + j * ldy + c, ldy, add);
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * C = op(A) op(B), or C += where asked. B is cut into panels of TILE_COLS columns, which are
- * packed; A is read where it lies, by rows or by columns.
+ * C = op(A) op(B), or C += where asked. A tile reads a panel of B: TILE_COLS columns, row by row. A
+ * panel is B itself where its rows lie well in the cache, a piece of what `panels` laid out, or a
+ * copy on the stack. A is read where it lies, by rows or by columns.
  *
  * Invariant: each element of C is one chain of multiply-adds over p = 0 .. k - 1 (see tile.h), so
- * the cutting, which follows the number of threads, changes no bit.
+ * neither the cutting, which follows the number of threads, nor the kind of panel changes a bit.
  * Read next: tile.h, pack.h. */
 #include "base/parallel.h"
 #include "kernels.h"
@@ -16,16 +17,21 @@ enum {
     BLOCK_ROWS_MIN = 4 * TILE_ROWS, /* fewer do not repay the packing of a panel */
     TASKS_PER_THREAD = 4,
     SERIAL_PRODUCTS = 50 * 1000, /* multiply-adds that take less time than waking the threads */
-    SET_BYTES = 4096, /* rows of A at multiples of this distance share one set of the L1 cache, */
-    SET_ROWS = TILE_ROWS * 2 / 3, /* which holds 8 or 12 lines: room is left for those of B and C */
+    SERIAL_PACKED = 16 * 1024,   /* elements of which the same is true */
+    COPIED_ROWS = 4 * TILE_ROWS, /* of A at a time where it is copied, on the stack */
+    COPIED_GAP = LANES,          /* between such rows: they are not to be SET_BYTES apart again */
+    SET_BYTES = 4096, /* rows at multiples of this distance share one set of the nearest cache */
 };
+
+/* The right operand: [k, n] in rows, the same transposed, or as panels() lays it out. */
+typedef enum right_form { RIGHT_ROWS, RIGHT_TRANSPOSED, RIGHT_PANELS } right_form;
 
 typedef struct gemm_job {
     size_t m, n, k;
     tile_left a;
     const rdk_real *b;
-    size_t ldb;
-    bool tb;
+    size_t ldb; /* not of panels */
+    right_form form;
     rdk_real *c;
     size_t ldc;
     bool accumulate;
@@ -36,42 +42,98 @@ typedef struct region {
     size_t i_begin, i_end, j_begin, j_end;
 } region;
 
-/* Adds the part p .. p + depth - 1 of the sums to the columns j .. j + cols - 1 of the region. */
-static void gemm_panel(const gemm_job *g, const region *at, size_t j, size_t cols, size_t p,
-                       size_t depth, const rdk_real *panel)
+static size_t smaller(size_t a, size_t b)
 {
-    bool crowded = !g->a.by_column && g->a.stride * sizeof *g->a.at % SET_BYTES == 0;
-    size_t rows = at->i_end - at->i_begin;
-    size_t count = rdk_pieces(rows, crowded ? SET_ROWS : TILE_ROWS);
+    return a < b ? a : b;
+}
+
+/* Rows at this distance crowd into few sets of the nearest cache, or into one. */
+static bool is_crowded(size_t stride, size_t sets)
+{
+    return stride * sizeof(rdk_real) % (SET_BYTES / sets) == 0;
+}
+
+/* By rows a tile reads along few of them. By column it touches all, and the next tile is to find
+ * them still in the cache. */
+static bool is_copied(const gemm_job *g, const region *at)
+{
+    return is_crowded(g->a.stride, g->a.by_column ? 2 : 1) && at->j_end - at->j_begin > TILE_COLS;
+}
+
+/* Rows p .. p + depth - 1 of the panel that begins at column j. room: where to copy it to, if need
+ * be. *ld: from row to row. */
+static const rdk_real *gemm_panel(const gemm_job *g, size_t j, size_t cols, size_t p, size_t depth,
+                                  rdk_real *room, size_t *ld)
+{
+    *ld = TILE_COLS;
+    if (g->form == RIGHT_PANELS) return g->b + j * g->k + p * TILE_COLS;
+    if (g->form == RIGHT_TRANSPOSED) {
+        pack_transposed(depth, cols, g->b + j * g->ldb + p, g->ldb, room);
+        return room;
+    }
+    const rdk_real *rows = g->b + p * g->ldb + j;
+    if (cols % LANES == 0 && !is_crowded(g->ldb, 1)) {
+        *ld = g->ldb;
+        return rows;
+    }
+    pack(depth, cols, rows, g->ldb, room);
+    return room;
+}
+
+/* Terms p .. p + depth - 1 of the sums, for the columns j .. j + cols - 1 of a region. a: A from
+ * its first row and p on. */
+static void gemm_columns(const gemm_job *g, const region *at, tile_left a, size_t j, size_t cols,
+                         size_t p, size_t depth)
+{
+    rdk_real room[PANEL_DEPTH * TILE_COLS] __attribute__((aligned(64)));
+    size_t ld, rows = at->i_end - at->i_begin, count = rdk_pieces(rows, TILE_ROWS);
+    const rdk_real *panel = gemm_panel(g, j, cols, p, depth, room, &ld);
+    rdk_real *c = g->c + at->i_begin * g->ldc + j;
     for (size_t t = 0; t < count; t++) {
-        size_t i = at->i_begin + rdk_piece_begin(rows, count, t);
-        size_t i_end = at->i_begin + rdk_piece_begin(rows, count, t + 1);
-        tile(i_end - i, cols, depth, tile_left_from(g->a, i, p), panel, TILE_COLS,
-             g->c + i * g->ldc + j, g->ldc, g->accumulate || p > 0);
+        size_t i = rdk_piece_begin(rows, count, t), i_end = rdk_piece_begin(rows, count, t + 1);
+        tile(i_end - i, cols, depth, tile_left_from(a, i, 0), panel, ld, c + i * g->ldc, g->ldc,
+             g->accumulate || p > 0);
+    }
+}
+
+static void gemm_depth(const gemm_job *g, const region *at, tile_left a, size_t p, size_t depth)
+{
+    for (size_t j = at->j_begin; j < at->j_end; j += TILE_COLS) {
+        size_t cols = at->j_end - j < TILE_COLS ? at->j_end - j : TILE_COLS;
+        gemm_columns(g, at, a, j, cols, p, depth);
+    }
+}
+
+/* The same from a copy of A, some rows at a time, that lies well. */
+static void gemm_depth_copied(const gemm_job *g, const region *at, size_t p, size_t depth)
+{
+    rdk_real room[COPIED_ROWS * (PANEL_DEPTH + COPIED_GAP)] __attribute__((aligned(64)));
+    region part = *at;
+    for (; part.i_begin < at->i_end; part.i_begin = part.i_end) {
+        size_t rows = smaller(at->i_end - part.i_begin, COPIED_ROWS);
+        part.i_end = part.i_begin + rows;
+        const tile_left from = tile_left_from(g->a, part.i_begin, p);
+        const tile_left to = {room, from.by_column ? COPIED_ROWS : depth + COPIED_GAP,
+                              from.by_column, false};
+        size_t lines = from.by_column ? depth : rows, length = from.by_column ? rows : depth;
+        for (size_t l = 0; l < lines; l++)
+            memcpy(room + l * to.stride, from.at + l * from.stride, length * sizeof *room);
+        gemm_depth(g, &part, to, p, depth);
     }
 }
 
 static void gemm_region(const gemm_job *g, const region *at)
 {
-    rdk_real panel[PANEL_DEPTH * TILE_COLS] __attribute__((aligned(64)));
+    bool copied = is_copied(g, at);
     size_t count = g->k ? rdk_pieces(g->k, PANEL_DEPTH) : 1; /* k = 0 still sets C to 0 */
     for (size_t t = 0; t < count; t++) {
         size_t p = rdk_piece_begin(g->k, count, t), depth = rdk_piece_begin(g->k, count, t + 1) - p;
-        for (size_t j = at->j_begin; j < at->j_end; j += TILE_COLS) {
-            size_t cols = at->j_end - j < TILE_COLS ? at->j_end - j : TILE_COLS;
-            if (g->tb) {
-                pack_transposed(depth, cols, g->b + j * g->ldb + p, g->ldb, panel);
-            } else {
-                pack(depth, cols, g->b + p * g->ldb + j, g->ldb, panel);
-            }
-            gemm_panel(g, at, j, cols, p, depth, panel);
+        if (copied) {
+            gemm_depth_copied(g, at, p, depth);
+        } else {
+            gemm_depth(g, at, tile_left_from(g->a, at->i_begin, p), p, depth);
         }
     }
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Into how many blocks of rows and groups of panels the work is cut, so that each thread gets some;
@@ -85,20 +147,44 @@ static void gemm_cut(size_t m, size_t n, size_t *blocks, size_t *groups)
         *blocks = smaller(rdk_pieces(m, BLOCK_ROWS_MIN), rdk_pieces(tasks, *groups));
 }
 
-static void gemm(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
-                 const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool accumulate)
+static void gemm_run(const gemm_job *g)
 {
+    const size_t m = g->m, n = g->n;
     if (m == 0 || n == 0) return;
-    const gemm_job g = {m, n, k, {a, lda, ta}, b, ldb, tb, c, ldc, accumulate};
     size_t panels = rdk_pieces(n, TILE_COLS), blocks, groups;
     gemm_cut(m, n, &blocks, &groups);
-    bool shared = (double)m * (double)n * (double)k > SERIAL_PRODUCTS;
+    bool shared = (double)m * (double)n * (double)g->k > SERIAL_PRODUCTS;
     RDK_PARALLEL_FOR_UNEVEN_IF(shared)
     for (size_t task = 0; task < blocks * groups; task++) {
         size_t block = task / groups, group = task % groups;
         const region at = {rdk_piece_begin(m, blocks, block), rdk_piece_begin(m, blocks, block + 1),
                            rdk_piece_begin(panels, groups, group) * TILE_COLS,
                            smaller(n, rdk_piece_begin(panels, groups, group + 1) * TILE_COLS)};
-        gemm_region(&g, &at);
+        gemm_region(g, &at);
+    }
+}
+
+static void gemm(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
+                 const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool accumulate)
+{
+    const right_form form = tb ? RIGHT_TRANSPOSED : RIGHT_ROWS;
+    const gemm_job g = {m, n, k, {a, lda, ta, false}, b, ldb, form, c, ldc, accumulate};
+    gemm_run(&g);
+}
+
+static void gemm_panels(bool ta, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
+                        const rdk_real *panels, rdk_real *c, size_t ldc, bool accumulate)
+{
+    const gemm_job g = {m, n, k, {a, lda, ta, false}, panels, 0, RIGHT_PANELS, c, ldc, accumulate};
+    gemm_run(&g);
+}
+
+static void panels(size_t n, size_t k, const rdk_real *b, size_t ldb, rdk_real *out)
+{
+    size_t count = rdk_pieces(n, TILE_COLS);
+    RDK_PARALLEL_FOR_IF(n * k > SERIAL_PACKED)
+    for (size_t t = 0; t < count; t++) {
+        size_t j = t * TILE_COLS;
+        pack_transposed(k, smaller(n - j, TILE_COLS), b + j * ldb, ldb, out + j * k);
     }
 }

@@ -26,6 +26,8 @@ extern const rdk_kernels RDK_ISA_TABLE;
 const rdk_kernels RDK_ISA_TABLE = {
     .isa = TEXT(RDK_ISA_NAME),
     .gemm = gemm,
+    .panels = panels,
+    .gemm_panels = gemm_panels,
     .map = map,
     .map_backward = map_backward,
     .add = add,

@@ -56,6 +56,13 @@ typedef struct rdk_attention_shape {
     double *head_grads;   /* backward: [2, B, H], = dL/dgain and dL/dsink of each (b, h); or NULL */
 } rdk_attention_shape;
 
+/* Where its backward puts the gradients of q, k and v, which are three arrays: NULL where not asked
+ * for; add: += in place of =. */
+typedef struct rdk_attention_grads {
+    rdk_real *dq, *dk, *dv;
+    bool add_q, add_k, add_v;
+} rdk_attention_grads;
+
 typedef struct rdk_adamw {
     double lr, beta1, beta2, eps, weight_decay; /* weight_decay 0 for undecayed ranges */
     double correction1, correction2;            /* 1 - beta^t */
@@ -69,6 +76,12 @@ typedef struct rdk_kernels {
      * ta: A is stored [k, m]; tb: B is stored [n, k]. */
     void (*gemm)(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
                  const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool accumulate);
+    /* What a product with tb does to B first, done once for many: B, stored [n, k], to
+     * rdk_panels_size() elements at out, aligned to 64 bytes. gemm_panels then is gemm(ta, true,
+     * ..) with that B, bit by bit. */
+    void (*panels)(size_t n, size_t k, const rdk_real *b, size_t ldb, rdk_real *out);
+    void (*gemm_panels)(bool ta, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
+                        const rdk_real *panels, rdk_real *c, size_t ldc, bool accumulate);
 
     /* y = f(x);  dx = dy f'(x), or += where add; y = f(x) is at hand */
     void (*map)(rdk_map f, size_t n, const rdk_real *x, rdk_real *y);
@@ -124,10 +137,10 @@ typedef struct rdk_kernels {
     void (*attention)(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
                       const rdk_real *v, rdk_real *o, rdk_real *row_max, rdk_real *row_inv,
                       rdk_attention_row *rows, rdk_real *scratch);
-    /* dq, dk, dv +=, any of them may be NULL. It needs no o (attention_backward.c says why) */
+    /* It needs no o (attention_backward.c says why) */
     void (*attention_backward)(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
                                const rdk_real *v, const rdk_real *dout, const rdk_real *row_max,
-                               const rdk_real *row_inv, rdk_real *dq, rdk_real *dk, rdk_real *dv,
+                               const rdk_real *row_inv, const rdk_attention_grads *to,
                                rdk_attention_row *rows, rdk_real *scratch);
 
     /* nll[r] = -log softmax(logits[r])[targets[r]], 0 where ignored (target < 0); best[r] = first
@@ -158,6 +171,8 @@ typedef struct rdk_kernels {
     double (*multiply_adds)(size_t n, double a, double b, double *flops);
 } rdk_kernels;
 
+/* Elements of the panels of B, stored [n, k]; n k is known to fit memory. */
+size_t rdk_panels_size(size_t n, size_t k);
 /* Elements of scratch that one thread needs in attention and its backward. */
 size_t rdk_attention_scratch(size_t len, size_t d_k, size_t d_v);
 

@@ -21,7 +21,10 @@ extern const rdk_kernels rdk_kernels_avx2;
 extern const rdk_kernels rdk_kernels_avx512;
 #endif
 
-enum { TABLES_MAX = 3 };
+enum {
+    TABLES_MAX = 3,
+    WIDEST_TILE = 2 * SCRATCH_UNIT, /* columns */
+};
 
 /* What this processor can run, best first; returns how many. */
 static int runnable(const rdk_kernels *table[TABLES_MAX])
@@ -89,6 +92,11 @@ const rdk_kernels *rdk_kernels_get(void)
 const char *rdk_isa(void)
 {
     return rdk_kernels_get()->isa;
+}
+
+size_t rdk_panels_size(size_t n, size_t k)
+{
+    return rounded_up(n, WIDEST_TILE) * k;
 }
 
 size_t rdk_attention_scratch(size_t len, size_t d_k, size_t d_v)

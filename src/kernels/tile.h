@@ -26,11 +26,14 @@ enum {
     ADDRESSES = TILE_ROWS / SHARED_ROWS + (TILE_ROWS % SHARED_ROWS != 0),
 };
 
-/* The left operand: element (r, p) is at[r * stride + p], or by_column at[r + p * stride]. */
+/* The left operand: element (r, p) is at[r * stride + p], or by_column at[r + p * stride].
+ * causal: the tile lies on the diagonal of a causal matrix. By rows: row r has r terms more than
+ * the k of all. By column: row r begins with term r of the k, of which there are at least as many
+ * as rows. What a row does not have is not read for it. */
 typedef struct tile_left {
     const rdk_real *at;
     size_t stride;
-    bool by_column;
+    bool by_column, causal;
 } tile_left;
 
 static inline tile_left tile_left_from(tile_left a, size_t r, size_t p)
@@ -39,13 +42,11 @@ static inline tile_left tile_left_from(tile_left a, size_t r, size_t p)
     return a;
 }
 
-/* The loop. rows, vectors and by_column are constants where it is called, so that `sum` is nothing
- * but registers. */
-static inline __attribute__((always_inline)) void
-tile_loop(const size_t rows, const size_t vectors, const bool by_column, size_t k, tile_left a,
-          const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add)
+static inline __attribute__((always_inline)) void tile_begin(const size_t rows,
+                                                             const size_t vectors,
+                                                             const rdk_real *c, size_t ldc,
+                                                             bool add, vreal sum[TILE_ROWS][2])
 {
-    vreal sum[TILE_ROWS][2];
     RDK_UNROLL
     for (size_t r = 0; r < rows; r++) {
         RDK_UNROLL
@@ -56,27 +57,11 @@ tile_loop(const size_t rows, const size_t vectors, const bool by_column, size_t 
             for (size_t v = 0; v < vectors; v++) __builtin_prefetch(c + r * ldc + v * LANES, 1);
         }
     }
-    const size_t addresses = (rows + SHARED_ROWS - 1) / SHARED_ROWS;
-    const rdk_real *x[ADDRESSES];
-    RDK_UNROLL
-    for (size_t i = 0; i < addresses; i++)
-        x[i] = a.at + i * SHARED_ROWS * (by_column ? 1 : a.stride);
-    for (size_t p = 0; p < k; p++) {
-        vreal y[2];
-        RDK_UNROLL
-        for (size_t v = 0; v < vectors; v++) y[v] = v_load(b + v * LANES);
-        RDK_UNROLL
-        for (size_t r = 0; r < rows; r++) {
-            size_t within = r % SHARED_ROWS;
-            vreal element = v_set(x[r / SHARED_ROWS][by_column ? within : within * a.stride]);
-            RDK_UNROLL
-            for (size_t v = 0; v < vectors; v++) sum[r][v] += element * y[v];
-        }
-        if (by_column) __builtin_prefetch(x[0] + PREFETCH * a.stride);
-        RDK_UNROLL
-        for (size_t i = 0; i < addresses; i++) x[i] += by_column ? a.stride : 1;
-        b += ldb;
-    }
+}
+
+static inline __attribute__((always_inline)) void
+tile_end(const size_t rows, const size_t vectors, rdk_real *c, size_t ldc, vreal sum[TILE_ROWS][2])
+{
     RDK_UNROLL
     for (size_t r = 0; r < rows; r++) {
         RDK_UNROLL
@@ -84,14 +69,74 @@ tile_loop(const size_t rows, const size_t vectors, const bool by_column, size_t 
     }
 }
 
+/* A term of the sums of the rows from .. to - 1. The loop is over all rows, so that `sum` is
+ * indexed by constants whenever the compiler comes to know the two. */
+static inline __attribute__((always_inline)) void
+tile_term(const size_t rows, size_t from, size_t to, const size_t vectors, const bool by_column,
+          size_t stride, const rdk_real *x[ADDRESSES], const rdk_real *b, vreal sum[TILE_ROWS][2])
+{
+    vreal y[2];
+    RDK_UNROLL
+    for (size_t v = 0; v < vectors; v++) y[v] = v_load(b + v * LANES);
+    RDK_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        if (r < from || r >= to) continue;
+        size_t within = r % SHARED_ROWS;
+        vreal element = v_set(x[r / SHARED_ROWS][by_column ? within : within * stride]);
+        RDK_UNROLL
+        for (size_t v = 0; v < vectors; v++) sum[r][v] += element * y[v];
+    }
+}
+
+/* To the next term. */
+static inline __attribute__((always_inline)) void tile_next(const size_t rows, size_t step,
+                                                            const rdk_real *x[ADDRESSES])
+{
+    RDK_UNROLL
+    for (size_t i = 0; i < (rows + SHARED_ROWS - 1) / SHARED_ROWS; i++) x[i] += step;
+}
+
+/* The loop. rows, vectors, by_column and causal are constants where it is called, so that `sum` is
+ * nothing but registers. */
+static inline __attribute__((always_inline)) void
+tile_loop(const size_t rows, const size_t vectors, const bool by_column, const bool causal,
+          size_t k, tile_left a, const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add)
+{
+    vreal sum[TILE_ROWS][2];
+    tile_begin(rows, vectors, c, ldc, add, sum);
+    const size_t step = by_column ? a.stride : 1;
+    const size_t begins = causal && by_column ? rows - 1 : 0,
+                 ends = causal && !by_column ? rows : 1;
+    const rdk_real *x[ADDRESSES];
+    RDK_UNROLL
+    for (size_t i = 0; i < (rows + SHARED_ROWS - 1) / SHARED_ROWS; i++)
+        x[i] = a.at + i * SHARED_ROWS * (by_column ? 1 : a.stride);
+    RDK_UNROLL
+    for (size_t t = 0; t < begins; t++, b += ldb) {
+        tile_term(rows, 0, t + 1, vectors, by_column, a.stride, x, b, sum);
+        tile_next(rows, step, x);
+    }
+    for (size_t p = begins; p < k; p++, b += ldb) {
+        tile_term(rows, 0, rows, vectors, by_column, a.stride, x, b, sum);
+        if (by_column) __builtin_prefetch(x[0] + PREFETCH * a.stride);
+        tile_next(rows, step, x);
+    }
+    RDK_UNROLL
+    for (size_t t = 1; t < ends; t++, b += ldb) {
+        tile_term(rows, t, rows, vectors, by_column, a.stride, x, b, sum);
+        tile_next(rows, step, x);
+    }
+    tile_end(rows, vectors, c, ldc, sum);
+}
+
 #define TILE_CASE(n)                                                                               \
     case n:                                                                                        \
-        tile_loop(n, vectors, by_column, k, a, b, ldb, c, ldc, add);                               \
+        tile_loop(n, vectors, by_column, causal, k, a, b, ldb, c, ldc, add);                       \
         break
 
 static inline __attribute__((always_inline)) void
-tile_rows(size_t rows, const size_t vectors, const bool by_column, size_t k, tile_left a,
-          const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add)
+tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool causal, size_t k,
+          tile_left a, const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add)
 {
     switch (rows) {
         TILE_CASE(1);
@@ -114,15 +159,24 @@ tile_rows(size_t rows, const size_t vectors, const bool by_column, size_t k, til
 }
 #undef TILE_CASE
 
+#define TILE_FORM(n_vectors, column, edge)                                                         \
+    if (vectors == n_vectors && a.by_column == column && a.causal == edge)                         \
+    tile_rows(rows, n_vectors, column, edge, k, a, b, ldb, c, ldc, add)
+
 /* C of `vectors` whole vectors. */
 static void tile_whole(size_t rows, size_t vectors, size_t k, tile_left a, const rdk_real *b,
                        size_t ldb, rdk_real *c, size_t ldc, bool add)
 {
-    if (a.by_column && vectors == 2) tile_rows(rows, 2, true, k, a, b, ldb, c, ldc, add);
-    if (a.by_column && vectors == 1) tile_rows(rows, 1, true, k, a, b, ldb, c, ldc, add);
-    if (!a.by_column && vectors == 2) tile_rows(rows, 2, false, k, a, b, ldb, c, ldc, add);
-    if (!a.by_column && vectors == 1) tile_rows(rows, 1, false, k, a, b, ldb, c, ldc, add);
+    TILE_FORM(2, false, false);
+    TILE_FORM(2, true, false);
+    TILE_FORM(2, false, true);
+    TILE_FORM(2, true, true);
+    TILE_FORM(1, false, false);
+    TILE_FORM(1, true, false);
+    TILE_FORM(1, false, true);
+    TILE_FORM(1, true, true);
 }
+#undef TILE_FORM
 
 /* C[rows, cols] (+)= A[rows, k] B[k, cols]; rows <= TILE_ROWS, cols <= TILE_COLS.
  * B is read by whole vectors, also where cols ends within one: there b must have that room. */

@@ -24,6 +24,7 @@ static bool allocate_values(rdk_model *m, rdk_status *s)
 {
     const rdk_model_config *c = &m->config;
     m->values = rdk_alloc(m->size, sizeof *m->values, s);
+    m->packing = rdk_alloc(m->n_params, sizeof *m->packing, s);
     if (c->positions == RDK_SINUSOIDAL)
         m->sinusoids = (rdk_tensor){
             .data = rdk_alloc(c->max_len * c->d_model, sizeof(rdk_real), s), /* measured before */
@@ -35,7 +36,7 @@ static bool allocate_values(rdk_model *m, rdk_status *s)
                                     .n_dims = 1,
                                     .dim = {c->heads},
                                     .name = "a sink of score 0"};
-    return m->values && (c->positions != RDK_SINUSOIDAL || m->sinusoids.data) &&
+    return m->values && m->packing && (c->positions != RDK_SINUSOIDAL || m->sinusoids.data) &&
            (c->sink != RDK_SINK_ONE || m->zero_sink.data);
 }
 
@@ -79,6 +80,8 @@ void rdk_model_free(rdk_model *m)
         rdk_free(m->sinusoids.data);
         rdk_free(m->zero_sink.data);
         rdk_free(m->values);
+        for (size_t i = 0; m->packing && i < m->n_params; i++) rdk_free(m->packing[i].panels);
+        rdk_free(m->packing);
     }
     rdk_free(m->grads);
     rdk_free(m->layer);

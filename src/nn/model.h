@@ -34,7 +34,8 @@ struct rdk_model {
     size_t n_params;
     size_t size; /* elements of values and of grads */
     rdk_real *values, *grads;
-    bool replica; /* values and sinusoids are another's */
+    rdk_packing *packing; /* [n_params], panels of the weights of linear layers */
+    bool replica;         /* values, packing and sinusoids are another's */
     rdk_layer *layer;
     rdk_tensor *tokens, *positions;
     rdk_affine final_norm, head; /* head.weight is tokens where tied */

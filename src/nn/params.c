@@ -125,16 +125,25 @@ static bool is_reparametrised(const layout *l, rdk_role role)
            !(scores && rdk_config_of_layer(l->config, (size_t)l->layer).qk_norm != RDK_QK_OFF);
 }
 
+/* The weight of a linear layer, parameter i: products with it may find it laid out. */
+static void multiplies(const layout *l, rdk_tensor *weight, size_t i)
+{
+    if (l->model) weight->packing = &l->model->packing[i];
+}
+
 static rdk_affine place_linear(layout *l, rdk_role role, const char *name, size_t out, size_t in)
 {
     char buf[RDK_NAME_TEXT];
     rdk_affine a = {0};
+    const size_t i = l->n_params;
     a.weight = place(l, role, join(buf, name, "weight"), out, in, 0);
     if (l->config->bias) a.bias = place(l, RDK_ROLE_BIAS, join(buf, name, "bias"), 0, out, 0);
     if (is_reparametrised(l, role)) {
         a.gamma = place(l, RDK_ROLE_SIGMA, join(buf, name, "gamma"), 0, 1, 0);
         a.u = place(l, RDK_ROLE_POWER, join(buf, name, "u"), 0, out, 0);
         a.v = place(l, RDK_ROLE_POWER, join(buf, name, "v"), 0, in, 0);
+    } else {
+        multiplies(l, a.weight, i);
     }
     return a;
 }
@@ -209,6 +218,7 @@ static rdk_affine place_head(layout *l, rdk_tensor *tokens)
     const rdk_model_config *c = l->config;
     if (!c->tie) return place_linear(l, RDK_ROLE_HEAD, "head", c->vocab, c->d_model);
     rdk_affine a = {.weight = tokens};
+    multiplies(l, tokens, 0);
     if (c->bias) a.bias = place(l, RDK_ROLE_BIAS, "head.bias", 0, c->vocab, 0);
     return a;
 }

@@ -53,13 +53,32 @@ static void add_head_grads(const rdk_attention_shape *s, const double *of_heads,
     }
 }
 
+/* Those of q, k and v. Where two are one tensor, their parts come in any order: added to zeros. */
+static rdk_attention_grads grads_of_operands(rdk_tape *t, const rdk_node *n)
+{
+    rdk_attention_grads to;
+    to.dq = rdk_grad_unless_new(t, n->in[IN_Q], &to.add_q);
+    to.dk = rdk_grad_unless_new(t, n->in[IN_K], &to.add_k);
+    to.dv = rdk_grad_unless_new(t, n->in[IN_V], &to.add_v);
+    if (to.dq && !to.add_q && (to.dq == to.dk || to.dq == to.dv)) {
+        memset(to.dq, 0, rdk_size(n->in[IN_Q]) * sizeof *to.dq);
+        to.add_q = true;
+    }
+    if (to.dk && !to.add_k && to.dk == to.dv) {
+        memset(to.dk, 0, rdk_size(n->in[IN_K]) * sizeof *to.dk);
+        to.add_k = true;
+    }
+    return to;
+}
+
 static void attention_backward(rdk_tape *t, const rdk_node *n)
 {
     const attention_saved *s = n->saved;
     rdk_attention_shape shape = s->shape;
     rdk_attention_additive additive = s->additive;
     rdk_real *grad[INPUTS] = {NULL};
-    for (int i = 0; i < n->n_in; i++) grad[i] = rdk_grad(t, n->in[i]);
+    rdk_attention_grads to = grads_of_operands(t, n);
+    for (int i = IN_GAIN; i < n->n_in; i++) grad[i] = rdk_grad(t, n->in[i]);
     rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
     const size_t heads = shape.batch * shape.heads;
     if (shape.additive) shape.additive = &additive;
@@ -69,9 +88,9 @@ static void attention_backward(rdk_tape *t, const rdk_node *n)
         shape.head_grads = rdk_tape_alloc(t, 2 * heads, sizeof *shape.head_grads);
     rdk_real *work = scratch(t, &shape);
     if (work && rdk_tape_alive(t)) {
-        rdk_kernels_get()->attention_backward(
-            &shape, n->in[IN_Q]->data, n->in[IN_K]->data, n->in[IN_V]->data, n->out->grad,
-            s->row_max, s->row_inv, grad[IN_Q], grad[IN_K], grad[IN_V], s->rows, work);
+        rdk_kernels_get()->attention_backward(&shape, n->in[IN_Q]->data, n->in[IN_K]->data,
+                                              n->in[IN_V]->data, n->out->grad, s->row_max,
+                                              s->row_inv, &to, s->rows, work);
         if (shape.head_grads) {
             add_head_grads(&shape, shape.head_grads, grad[IN_GAIN]);
             add_head_grads(&shape, shape.head_grads + heads, grad[IN_SINK]);

@@ -33,7 +33,7 @@ size_t rdk_pass_sequences(const rdk_config *c)
 {
     enum {
         PASS_ELEMENTS = 128 * 1024, /* of the widest tensor: a half of a 1 MiB cache as floats */
-        PASS_TOKENS = 256,          /* fewer do not repay the packing of a weight */
+        PASS_TOKENS = 256,          /* fewer do not repay another round of the weights' gradients */
     };
     const rdk_model_config *m = &c->model;
     size_t tokens = larger(PASS_ELEMENTS / widest(m), PASS_TOKENS);
@@ -83,9 +83,11 @@ bool rdk_passes(rdk_trainer *r, size_t n, size_t groups, rdk_pass_fn fn, void *c
 {
     const sweep a = {r, n, groups, rdk_pass_sequences(&r->config), fn, context};
     rdk_status failed[RDK_MOST_GROUPS] = {{0}};
+    if (!rdk_model_pack(r->model, r->status)) return false;
     bool side_by_side = groups >= (size_t)rdk_threads() && !r->config.profile;
     RDK_PARALLEL_FOR_IF(side_by_side)
     for (size_t g = 0; g < groups; g++) run_group(&a, g, &failed[g]);
+    rdk_model_unpack(r->model);
     for (size_t g = 0; g < groups; g++)
         if (!rdk_ok(&failed[g]))
             return rdk_fail(r->status, failed[g].code, "%s", failed[g].message);

@@ -148,8 +148,9 @@ void rdk_speed_lines(rdk_trainer *r, FILE *out)
     rdk_text_free(&n);
     double state = (double)rdk_model_size(r->model) * sizeof(rdk_real) / mebi;
     time_line(r, out);
-    fprintf(out,
-            "memory   %.4g MiB of weights, as much for each of %d moments and %zu gradients; "
-            "%.4g MiB of activations\n",
-            state, rdk_optimizer_state_count(r->optimizer), r->groups, activation_bytes(r) / mebi);
+    fprintf(
+        out,
+        "memory   %.4g MiB of weights, as much for each of %d moments and %zu gradients, and once "
+        "more\n         as products need them laid out; %.4g MiB of activations\n",
+        state, rdk_optimizer_state_count(r->optimizer), r->groups, activation_bytes(r) / mebi);
 }

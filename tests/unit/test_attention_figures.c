@@ -41,8 +41,9 @@ static attention_case *run(const rdk_kernels *kernels, double scale, bool causal
     size_t scratch = rdk_attention_scratch(T, D, D) * (size_t)rdk_threads();
     rdk_real *work = rdk_alloc(scratch, sizeof *work, NULL);
     kernels->attention(&c->shape, c->q, c->k, c->v, c->o, c->row_max, c->row_inv, c->rows, work);
-    kernels->attention_backward(&c->shape, c->q, c->k, c->v, c->dout, c->row_max, c->row_inv, c->dq,
-                                c->dk, c->dv, c->rows, work);
+    const rdk_attention_grads to = {.dq = c->dq, .dk = c->dk, .dv = c->dv};
+    kernels->attention_backward(&c->shape, c->q, c->k, c->v, c->dout, c->row_max, c->row_inv, &to,
+                                c->rows, work);
     rdk_free(work);
     return c;
 }

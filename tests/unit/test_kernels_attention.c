@@ -201,7 +201,7 @@ START_TEST(padding_and_company_change_no_bit)
 }
 END_TEST
 
-/* Any of the three may be unwanted; the others are added to what is there. */
+/* Any of the three may be unwanted; the others are added to what is there where asked to. */
 START_TEST(gradients_are_added_and_optional)
 {
     TABLE_AND_KIND(k, additive);
@@ -211,9 +211,14 @@ START_TEST(gradients_are_added_and_optional)
     for (int skip = 0; skip < 3; skip++) {
         rdk_real *dq = normals(c.n_qk, 0, 1, 9), *dk = copy_of(dq, c.n_qk), *dv = array(c.n_v);
         rdk_real *was = copy_of(dq, c.n_qk), *scratch = case_scratch(&d);
-        k->attention_backward(&d.s, d.q, d.k, d.v, d.dout, d.row_max, d.row_inv,
-                              skip == 0 ? NULL : dq, skip == 1 ? NULL : dk, skip == 2 ? NULL : dv,
-                              NULL, scratch);
+        const rdk_attention_grads to = {.dq = skip == 0 ? NULL : dq,
+                                        .dk = skip == 1 ? NULL : dk,
+                                        .dv = skip == 2 ? NULL : dv,
+                                        .add_q = true,
+                                        .add_k = true,
+                                        .add_v = true};
+        k->attention_backward(&d.s, d.q, d.k, d.v, d.dout, d.row_max, d.row_inv, &to, NULL,
+                              scratch);
         for (size_t i = 0; i < c.n_qk; i++) {
             ck_assert_close(dq[i] - was[i], skip == 0 ? 0 : c.dq[i], 1e-5, 1);
             ck_assert_close(dk[i] - was[i], skip == 1 ? 0 : c.dk[i], 1e-5, 1);

@@ -75,8 +75,8 @@ START_TEST(gradient_of_w_is_added_and_optional)
         rdk_real *dw = normals(c.n_w, 0, 1, 9), *was = copy_of(dw, c.n_w);
         rdk_real *scratch = case_scratch(&d);
         d.additive->dw = skip ? NULL : dw;
-        k->attention_backward(&d.s, d.q, d.k, d.v, d.dout, d.row_max, d.row_inv, NULL, NULL, NULL,
-                              NULL, scratch);
+        k->attention_backward(&d.s, d.q, d.k, d.v, d.dout, d.row_max, d.row_inv,
+                              &(rdk_attention_grads){0}, NULL, scratch);
         for (size_t i = 0; i < c.n_w; i++)
             ck_assert_close(dw[i] - was[i], skip ? 0 : c.dw[i], 1e-5, 10);
         drop(dw), drop(was);

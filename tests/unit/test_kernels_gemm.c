@@ -2,6 +2,7 @@
  * gemm of every table that this machine can run, against sums in double. */
 #include "harness.h"
 #include "kernels/kernels.h"
+#include "kernels_support.h"
 
 enum { TABLES = 3, GUARD = 3 };
 
@@ -156,6 +157,28 @@ START_TEST(cutting_changes_no_bit)
 }
 END_TEST
 
+/* Panels that were laid out once give the bits of a product with B transposed. */
+START_TEST(panels_change_no_bit)
+{
+    const rdk_kernels *k = rdk_kernels_at(_i);
+    if (!k) return;
+    static const size_t shape[][3] = {
+        {5, 7, 3}, {25, 65, 31}, {13, 64, 300}, {1, 1, 1}, {4, 33, 0}};
+    for (size_t f = 0; f < 4 * COUNT(shape); f++) {
+        const size_t *s = shape[f / 4], m = s[0], n = s[1], depth = s[2];
+        bool ta = f & 1, accumulate = f & 2;
+        matrix a = ta ? matrix_new(depth, m, 2, 1) : matrix_new(m, depth, 2, 1);
+        matrix b = matrix_new(n, depth, 1, 2), c = matrix_new(m, n, 3, 3), d = matrix_copy(&c);
+        rdk_real *panels = rdk_alloc(rdk_panels_size(n, depth), sizeof *panels, NULL);
+        product(k, ta, true, depth, &a, &b, &c, accumulate);
+        k->panels(n, depth, b.at, b.ld, panels);
+        k->gemm_panels(ta, m, n, depth, a.at, a.ld, panels, d.at, d.ld, accumulate);
+        ck_assert_msg(matrix_same(&c, &d), "%s %d [%zu, %zu, %zu]", k->isa, ta, m, n, depth);
+        rdk_free(a.all), rdk_free(b.all), rdk_free(c.all), rdk_free(d.all), rdk_free(panels);
+    }
+}
+END_TEST
+
 START_TEST(nothing_to_sum_gives_zero_or_what_was)
 {
     const rdk_kernels *k = rdk_kernels_at(_i);
@@ -190,6 +213,7 @@ RDK_TEST_MAIN("kernels_gemm", {
     ADD_LOOP(tails_and_long_sums, TABLES);
     ADD_LOOP(any_number_of_threads_gives_the_same_bits, TABLES);
     ADD_LOOP(cutting_changes_no_bit, TABLES);
+    ADD_LOOP(panels_change_no_bit, TABLES);
     ADD_LOOP(nothing_to_sum_gives_zero_or_what_was, TABLES);
     ADD_LOOP(nan_stays_in_its_row, TABLES);
 })

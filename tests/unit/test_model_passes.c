@@ -92,6 +92,42 @@ START_TEST(a_probe_changes_no_bit)
 }
 END_TEST
 
+static void check_same_pass(rdk_model *m, rdk_tape *t, double loss, const rdk_real *grads)
+{
+    ck_assert(loss == loss_of(m, t, NULL, NULL, true));
+    ck_assert_mem_eq(grads, rdk_model_grads(m), rdk_model_size(m) * sizeof *grads);
+}
+
+/* Weights laid out for products give the same bits, in a replica too; once that has ended, what is
+ * changed is seen. */
+START_TEST(packing_changes_no_bit)
+{
+    rdk_tape *t = new_tape();
+    rdk_status s = {0};
+    rdk_model_config c = variant_config(_i);
+    rdk_model *m = new_model(&c), *replica = rdk_model_replica(m, &s);
+    size_t bytes = rdk_model_size(m) * sizeof(rdk_real);
+    rdk_real *grads = malloc(bytes);
+    double loss = loss_of(m, t, NULL, NULL, true);
+    memcpy(grads, rdk_model_grads(m), bytes);
+    for (int twice = 0; twice < 2; twice++) {
+        ck_assert_msg(rdk_model_pack(m, &s), "%s", s.message);
+        check_same_pass(m, t, loss, grads);
+        check_same_pass(replica, t, loss, grads);
+        rdk_model_unpack(m);
+    }
+    for (size_t i = 0; i < rdk_model_size(m); i++) rdk_model_values(m)[i] *= (rdk_real)1.25;
+    double other = loss_of(m, t, NULL, NULL, true);
+    memcpy(grads, rdk_model_grads(m), bytes);
+    ck_assert(other != loss);
+    ck_assert(rdk_model_pack(m, &s));
+    check_same_pass(m, t, other, grads);
+    free(grads);
+    rdk_model_free(replica), rdk_model_free(m);
+    rdk_tape_free(t);
+}
+END_TEST
+
 START_TEST(dropout_drops_in_training_alone)
 {
     rdk_tape *t = new_tape();
@@ -157,6 +193,7 @@ RDK_TEST_MAIN("passes of a model", {
     ADD(the_future_is_hidden);
     ADD_LOOP(padding_is_never_seen, VARIANTS);
     ADD(a_probe_changes_no_bit);
+    ADD_LOOP(packing_changes_no_bit, VARIANTS);
     ADD(dropout_drops_in_training_alone);
     ADD(dropout_stands_where_it_should);
 })
