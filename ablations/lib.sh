@@ -64,11 +64,11 @@ claim() { # WORDS EXPRESSION
     expect "$1" "$2" || status=1
 }
 
-# The same: a figure is no further than that from what is expected.
-near() { # WORDS FIGURE EXPECTED DISTANCE
+# The same: a figure is no further than a tolerance, which is no interval, from what is expected.
+near() { # WORDS FIGURE EXPECTED TOLERANCE
     awk -v words="$1" -v x="$2" -v y="$3" -v d="$4" 'BEGIN {
         ok = x + 0 == x && x - y <= d && y - x <= d
-        printf "%-7s %s (%.4g, expected %.4g +- %.2g)\n", ok ? "ok" : "FAILED", words, x, y, d
+        printf "%-7s %s (%.4g, expected %.4g, tolerance %.2g)\n", ok ? "ok" : "FAILED", words, x, y, d
         exit !ok }' || status=1
 }
 
@@ -130,6 +130,20 @@ largest() {
 
 smallest() {
     awk 'NR == 1 || $1 < m { m = $1 } END { if (NR) printf "%.6g\n", m; else print "none" }'
+}
+
+# "MEAN HALF-WIDTH" of the 95 % t-interval of 2 to 12 numbers, one for each seed.
+interval() {
+    awk '{ x[++n] = $1; s += $1 }
+         END {
+             split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.201", t, " ")
+             if (n < 2 || n > 12) { print "none none"; exit }
+             for (i = 1; i <= n; i++) v += (x[i] - s / n) ^ 2
+             printf "%.6g %.6g\n", s / n, t[n - 1] * sqrt(v / (n - 1) / n) }'
+}
+# The same in words.
+in_words() {
+    interval | awk '{ printf "%.4g +- %.2g\n", $1, $2 }'
 }
 
 # The slope of ln y against ln x by least squares; lines "x y".
