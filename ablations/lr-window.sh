@@ -10,10 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . ablations/lib.sh
 
-rates="0.0003 0.001 0.003 0.01 0.03 0.1"
-train_grid lr-window --task reverse --seq-len 8 --layers 1 --heads 1 --d-k 64 --mlp none \
-    --scale none,sqrt,dk,qknorm,t5 --lr "$(echo "$rates" | tr ' ' ,)" --seed 1..5 \
-    --batch 32 --steps 400 --schedule cosine --probe-every 50
+. ablations/rates.sh
 print_grid
 report_grid rates=lr-window
 
