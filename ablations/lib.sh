@@ -112,6 +112,18 @@ at_start() { # FILE COLUMN [OPTION=VALUE]...
     at_step 0 "$@"
 }
 
+# The variance of the scores at the start, as a share of what theory predicts for it; by seed, as
+# the heads of one seed read the same tokens.
+variance_share() { # SEEDS [OPTION=VALUE]...
+    seeds=$1
+    shift
+    for seed in $(seq "$seeds"); do
+        for column in score_std score_std_theory; do
+            at_start attention.csv $column "$@" "seed=$seed" | awk '{ s += $1 * $1 } END { print s }'
+        done | awk 'NR == 1 { x = $1 } END { print x / $1 }'
+    done
+}
+
 # ---- of numbers, one a line ----------------------------------------------------------------------
 
 # Of no numbers each is the word "none", with which no claim holds.

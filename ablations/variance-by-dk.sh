@@ -30,15 +30,6 @@ predicted() { # SCALE D_K: entropy / ln n
 beyond() { # SCALE D_K
     values entropy_norm_first "scale=$1" "d-k=$2" | awk -v y="$(predicted "$1" "$2")" '{ print $1 - y }'
 }
-# By seed: the variance of the scores, as a share of what is predicted.
-share() { # SCALE D_K
-    for seed in 1 2 3 4 5; do
-        for column in score_std score_std_theory; do
-            at_start attention.csv $column "scale=$1" "d-k=$2" seed=$seed |
-                awk '{ s += $1 * $1 } END { print s }'
-        done | awk 'NR == 1 { x = $1 } END { print x / $1 }'
-    done
-}
 parts() { # SCALE D_K: whether the interval excludes the prediction
     beyond "$1" "$2" | interval | awk '{ print ($1 > $2 ? "above" : $1 < -$2 ? "below" : "-") }'
 }
@@ -48,7 +39,7 @@ table() { # SCALES D_KS
     for scale in $1; do
         for d_k in $2; do
             printf '%-7s %5s %18s %10.4f %10.4f %24s %6s\n' "$scale" "$d_k" \
-                "$(share "$scale" "$d_k" | in_words)" "$(values entropy_norm_first "scale=$scale" "d-k=$d_k" | mean)" \
+                "$(variance_share 5 "scale=$scale" "d-k=$d_k" | in_words)" "$(values entropy_norm_first "scale=$scale" "d-k=$d_k" | mean)" \
                 "$(predicted "$scale" "$d_k")" "$(beyond "$scale" "$d_k" | in_words)" "$(parts "$scale" "$d_k")"
         done
     done
