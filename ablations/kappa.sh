@@ -30,12 +30,6 @@ character_model "$(of_text kappa)" --seq-len 64 --batch 16 --eval-size 256 --pro
 print_grid
 report_grid loss=kappa
 
-# How the interval of losses stands to that of others, one a line: above, below, or overlaps.
-stands() { # LOSSES OTHERS
-    printf '%s\n' "$(echo "$1" | interval)" "$(echo "$2" | interval)" | awk '
-        NR == 1 { low = $1 - $2; high = $1 + $2 }
-        NR == 2 { print (low > $1 + $2 ? "above" : high < $1 - $2 ? "below" : "overlaps") }'
-}
 gains="1 3.1622777 10 31.622777 100"
 of_kappa() { # GAIN: losses, by seed
     values final_loss "qk-gain=$1"
@@ -57,15 +51,12 @@ for gain in $gains; do
         "$(at_start attention.csv score_std qk-gain="$gain" | awk "{ print \$1 / $gain^2 }" | mean)" 1 0.1
     previous=$(loss qk-gain="$gain")
 done
-says() { # WORD EXPECTED: as a comparison, for a claim
-    if [ "$1" = "$2" ]; then echo "1 == 1"; else echo "0 == 1"; fi
-}
 claim "kappa 1: better than a bigram model, in every seed" \
     "$(of_kappa 1 | largest) < $bigram - 0.1"
 claim "kappa 10: worse than at 1, intervals apart" \
-    "$(says "$(stands "$(of_kappa 3.1622777)" "$(of_kappa 1)")" above)"
+    "$(is_that above "$(of_kappa 3.1622777)" "$(of_kappa 1)")"
 claim "kappa 1e3: worse than a bigram model, intervals apart" \
-    "$(says "$(stands "$(of_kappa 31.622777)" "$bigram_seeds")" above)"
+    "$(is_that above "$(of_kappa 31.622777)" "$bigram_seeds")"
 claim "kappa 1e4: worse than a bigram model, in every seed" \
     "$(of_kappa 100 | smallest) > $bigram"
 finish

@@ -98,7 +98,7 @@ rated() { # loss|chance|start SCALE
 }
 
 # A column of a file of each such run at one step, one row a line: attention.csv by layer and head,
-# gradients.csv by tensor (of $tensor alone, where that is set).
+# gradients.csv by tensor, metrics.csv by split (of $tensor alone, or that split, where it is set).
 at_step() { # STEP FILE COLUMN [OPTION=VALUE]...
     step=$1 file=$2 column=$3
     shift 3
@@ -156,6 +156,17 @@ interval() {
 # The same in words.
 in_words() {
     interval | awk '{ printf "%.4g +- %.2g\n", $1, $2 }'
+}
+
+# How the interval of such numbers stands to that of others: above, below, or overlaps.
+stands() { # NUMBERS OTHERS
+    printf '%s\n' "$(echo "$1" | interval)" "$(echo "$2" | interval)" | awk '
+        NR == 1 { low = $1 - $2; high = $1 + $2 }
+        NR == 2 { print (low > $1 + $2 ? "above" : high < $1 - $2 ? "below" : "overlaps") }'
+}
+# The same as a comparison, for a claim: holds where it stands as expected.
+is_that() { # EXPECTED NUMBERS OTHERS
+    if [ "$(stands "$2" "$3")" = "$1" ]; then echo "1 == 1"; else echo "0 == 1"; fi
 }
 
 # The slope of ln y against ln x by least squares; lines "x y".
