@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 divided=$(values accuracy scale=sqrt | smallest)
 print_solved_at "products over sqrt(d_k), solved at" scale=sqrt
 products=$grid
-write_backwards additive --attention additive
+write_backwards additive 64,256,1024 --attention additive
 print_solved_at "additive, solved at"
 
 loss_of_products() { # SCALE D_K: of the other grid
