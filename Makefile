@@ -204,8 +204,8 @@ examples: $(EXAMPLES) ## build and run the programs of docs/embedding.md
 BENCHES := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 .PHONY: bench bench-programs
 bench-programs: $(BENCHES)
-$(B)/bench/peak: NATIVE = -march=native
-$(B)/bench/%: bench/%.c bench/bench.h $(LIB)
+$(B)/bench/peak $(B)/bench/kernels: NATIVE = -march=native
+$(B)/bench/%: bench/%.c $(wildcard bench/*.h) $(LIB)
 	$(call LINK,$(CFLAGS_ALL) $(NATIVE) $< $(LIB) $(LINK_FLAGS))
 
 bench: bench-programs ## measure kernels and whole steps beside the machine's limits (and PyTorch, where it is)
