@@ -208,8 +208,8 @@ $(B)/bench/peak $(B)/bench/kernels: NATIVE = -march=native
 $(B)/bench/%: bench/%.c $(wildcard bench/*.h) $(LIB)
 	$(call LINK,$(CFLAGS_ALL) $(NATIVE) $< $(LIB) $(LINK_FLAGS))
 
-bench: bench-programs ## measure kernels and whole steps beside the machine's limits (and PyTorch, where it is)
-	@bench/run.sh
+bench: program bench-programs ## measure steps, kernels, probing, scaling beside the machine's limits (10 minutes)
+	@bench/all.sh $(PARTS)
 
 # ---- longer checks --------------------------------------------------------------------------------
 

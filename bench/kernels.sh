@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# bench/kernels.sh: each kernel's share of its limit, with 1 thread and with all; matrix products
+# apart. Writes kernels.csv and gemm.csv and prints their tables.
+set -eu
+cd "$(dirname "$0")/.."
+. bench/lib.sh
+
+echo "kernel,size,shape,threads,ns_per_element,rate,limit,unit,share" >"$dir/kernels.csv"
+echo "threads,peak,form,m,n,k,gflops" >"$dir/gemm.csv"
+for threads in $counts; do
+    "$programs/kernels" "$threads" | sed 1d >>"$dir/kernels.csv"
+    peak=$("$programs/peak" "$threads" | cut -d, -f2)
+    "$programs/gemm" "$threads" | sed "1d; s/^/$threads,$peak,/" >>"$dir/gemm.csv"
+done
+table kernels
+table gemm
