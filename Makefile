@@ -245,7 +245,7 @@ lint: ## formatter, both compilers, clang-tidy, cppcheck, shellcheck, the floors
 	@scripts/lint.sh
 
 format: ## lay out all C files as .clang-format says
-	@clang-format -i $(wildcard include/rootdk/*.h src/*/*.[ch] examples/*.c tests/*.h tests/*/*.[ch])
+	@clang-format -i $(wildcard include/rootdk/*.h src/*/*.[ch] examples/*.c bench/*.[ch] tests/*.h tests/*/*.[ch])
 
 # One slash between the parts, none at the end. What is said names the place where it will be; a
 # DESTDIR is a stage on the way there. The command is short where the shell finds it.

@@ -37,7 +37,7 @@ static inline bool bench_size_find(const char *name, bench_size *b)
     b->name = name;
     if (sscanf(name, "%zux%zux%zux%zux%zux%zu%n", &b->layers, &b->heads, &b->d_model, &b->len,
                &b->batch, &b->vocab, &end) == 6 &&
-        !name[end])
+        !name[end] && b->layers && b->heads && b->d_model && b->len && b->batch && b->vocab)
         return true;
     fprintf(stderr,
             "bench: no size is called \"%s\" (tiny, small, medium, baby, or numbers as "

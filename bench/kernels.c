@@ -183,9 +183,11 @@ static bool row(const kernel *k, const bench_size *b, int threads, double peak, 
 
 static bool rows_of(const bench_size *b, int threads, rdk_status *s)
 {
-    if (b->len > LONGEST || b->d_model % b->heads)
-        return rdk_fail(s, RDK_EVALUE, "size %s: T is at most %d and heads divide d_model", b->name,
-                        LONGEST);
+    if (b->len > LONGEST || b->d_model % b->heads || b->vocab > job_of(b).tokens)
+        return rdk_fail(s, RDK_EVALUE,
+                        "size %s: T is at most %d, V at most the tokens of a pass, and heads "
+                        "divide d_model",
+                        b->name, LONGEST);
     double peak = rdk_speed_peak() / 1e9;
     for (size_t i = 0; i < KERNEL_CASES; i++)
         if (!row(&kernel_cases[i], b, threads, peak, s)) return false;
