@@ -9,9 +9,11 @@ cd "$(dirname "$0")/.."
 echo "kernel,size,shape,threads,ns_per_element,rate,limit,unit,share" >"$dir/kernels.csv"
 echo "threads,peak,form,m,n,k,gflops" >"$dir/gemm.csv"
 for threads in $counts; do
-    "$programs/kernels" "$threads" | sed 1d >>"$dir/kernels.csv"
-    peak=$("$programs/peak" "$threads" | cut -d, -f2)
-    "$programs/gemm" "$threads" | sed "1d; s/^/$threads,$peak,/" >>"$dir/gemm.csv"
+    rows=$(own kernels "$threads") # a wrong result ends this script
+    echo "$rows" | sed 1d >>"$dir/kernels.csv"
+    peak=$(own peak "$threads" | cut -d, -f2)
+    rows=$(own gemm "$threads")
+    echo "$rows" | sed "1d; s/^/$threads,$peak,/" >>"$dir/gemm.csv"
 done
 table kernels
 table gemm

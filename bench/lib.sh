@@ -10,6 +10,13 @@ most=${BENCH_THREADS:-$(getconf _NPROCESSORS_ONLN)}
 if [ "$most" -gt 1 ]; then counts="1 $most"; else counts=1; fi
 mkdir -p "$dir"
 
+# own PROGRAM...: of this folder, its threads waiting as those of ./train do (src/cli/threads.c)
+own() {
+    program=$programs/$1
+    shift
+    env OMP_WAIT_POLICY="${OMP_WAIT_POLICY-passive}" GOMP_SPINCOUNT="${GOMP_SPINCOUNT-1000}" "$program" "$@"
+}
+
 # The table of one part, by page.sh.
 table() {
     echo

@@ -21,6 +21,6 @@ build,$(said build)
 date,$(date -u +%Y-%m-%d)
 END
 echo "threads,gflops,gbytes_memory,gbytes_cache" >"$dir/peaks.csv"
-for threads in $counts; do "$programs/peak" "$threads" >>"$dir/peaks.csv"; done
+for threads in $counts; do own peak "$threads" >>"$dir/peaks.csv"; done
 table machine
 table peaks

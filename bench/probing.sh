@@ -20,7 +20,7 @@ for size; do
     while [ "$round" -lt "$rounds" ]; do
         round=$((round + 1))
         for every in 0 10 1; do
-            line=$("$programs/step" "$size" "$most" "$(steps_of "$size")" "$every" 10)
+            line=$(own step "$size" "$most" "$(steps_of "$size")" "$every" 10)
             echo "$size,$most,$round,$every,$(echo "$line" | cut -d, -f3)" >>"$dir/probing.csv"
         done
     done

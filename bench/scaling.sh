@@ -11,7 +11,7 @@ out=$dir/scaling.csv
 
 # point WHAT VALUE LAYERSxHEADSxD_MODELxTxBATCHxV THREADS [STEPS]
 point() {
-    line=$("$programs/step" "$3" "$4" "${5:-10}")
+    line=$(own step "$3" "$4" "${5:-10}")
     echo "$1,$2,$round,$line" >>"$out"
 }
 

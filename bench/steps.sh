@@ -42,9 +42,9 @@ while [ "$round" -lt "$rounds" ]; do
     for threads in $counts; do
         for size; do
             steps=$(steps_of "$size")
-            peak=$("$programs/peak" "$threads" | cut -d, -f2)
+            peak=$(own peak "$threads" | cut -d, -f2)
             echo "peak,$round,$size,$threads,,,$peak,,," >>"$out"
-            one rootdk "$programs/step" "$size" "$threads" "$steps"
+            one rootdk own step "$size" "$threads" "$steps"
             [ -n "$python" ] || continue
             one torch-tuned tuned "$python" bench/torch_step.py "$size" "$threads" "$steps"
             one torch-plain "$python" bench/torch_step.py "$size" "$threads" "$steps"
