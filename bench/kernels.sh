@@ -11,8 +11,10 @@ echo "threads,peak,form,m,n,k,gflops" >"$dir/gemm.csv"
 for threads in $counts; do
     rows=$(own kernels "$threads") # a wrong result ends this script
     echo "$rows" | sed 1d >>"$dir/kernels.csv"
-    peak=$(own peak "$threads" | cut -d, -f2)
+    before=$(own peak "$threads" | cut -d, -f2)
     rows=$(own gemm "$threads")
+    # a peak that others disturbed is none
+    peak=$({ echo "$before"; own peak "$threads" | cut -d, -f2; } | sort -n | tail -n 1)
     echo "$rows" | sed "1d; s/^/$threads,$peak,/" >>"$dir/gemm.csv"
 done
 table kernels
