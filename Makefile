@@ -213,7 +213,15 @@ bench: bench-programs ## measure kernels and whole steps beside the machine's li
 
 # ---- longer checks --------------------------------------------------------------------------------
 
-.PHONY: reference science science-long recipes browser
+.PHONY: reference science science-long recipes browser exhaustive
+# Its library is the one of the tests; it needs no Check. STRIDE=1009 tries every 1009th float.
+EXHAUSTIVE := $(B)/tests/exhaustive/functions
+$(EXHAUSTIVE): tests/exhaustive/functions.c tests/float_functions.h $(LIB)
+	$(call LINK,$(filter-out -Wconversion,$(CFLAGS_ALL)) -Itests $< $(LIB) $(LINK_FLAGS))
+
+exhaustive: $(EXHAUSTIVE) ## exp, tanh, erf and GELU of every float, on every instruction set (minutes)
+	@$(EXHAUSTIVE) $(STRIDE)
+
 browser: program ## read a report in a headless Chromium (needs chromium and node; else skipped)
 	@tests/browser/report.sh
 

@@ -59,16 +59,6 @@ static inline bool same_bits(const rdk_real *a, const rdk_real *b, size_t n)
     return n == 0 || memcmp(a, b, n * sizeof *a) == 0;
 }
 
-/* |got - want| in spacings of the normal floats at want. */
-static inline double ulps(float got, double want)
-{
-    enum { FLOAT_DIGITS = 24, LEAST_EXPONENT = -125 };
-    int exponent;
-    frexp(want, &exponent);
-    if (exponent < LEAST_EXPONENT) exponent = LEAST_EXPONENT;
-    return fabs((double)got - want) * ldexp(1.0, FLOAT_DIGITS - exponent);
-}
-
 /* Values, largest difference relative to max(|want|, least). */
 static inline double worst_error(size_t n, const rdk_real *got, const double *want, double least)
 {

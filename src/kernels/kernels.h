@@ -24,6 +24,7 @@ typedef enum rdk_map {
     RDK_MAP_EXP,
     RDK_MAP_LOG,
     RDK_MAP_TANH,
+    RDK_MAP_ERF,
     RDK_MAP_RELU,
     RDK_MAP_GELU,
     RDK_MAP_GELU_TANH,
