@@ -8,6 +8,7 @@
 
 #include "kernels/kernels.h"
 #include "harness.h"
+#include "isa.h"
 
 enum { ISAS = 3 };
 
