@@ -30,8 +30,9 @@ FLAGS_asan := $(SANITIZE)
 FLAGS_asan-double := $(SANITIZE) -DRDK_DOUBLE
 FLAGS_tsan := -O1 -g -fsanitize=thread
 FLAGS_portable := -O2
-FLAGS_neon := -O3
-FLAGS_neon-double := -O2 -DRDK_DOUBLE
+# For an emulator, which then needs to find no libraries.
+FLAGS_neon := -O3 -static
+FLAGS_neon-double := -O2 -static -DRDK_DOUBLE
 ifeq ($(FLAGS_$(MODE)),)
   $(error no MODE=$(MODE): release, double, asan, asan-double, tsan, portable, neon or neon-double)
 endif

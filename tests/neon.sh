@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 MAKE=${MAKE:-make -s}
 CC=${NEON_CC:-aarch64-linux-gnu-gcc}
-EMULATOR=${NEON_RUN-qemu-aarch64 -L /usr/aarch64-linux-gnu}
+EMULATOR=${NEON_RUN-qemu-aarch64}
 STRIDE=1009
 : "${OMP_NUM_THREADS:=2}" "${OMP_WAIT_POLICY:=passive}"
 export OMP_NUM_THREADS OMP_WAIT_POLICY
@@ -31,6 +31,12 @@ logged() {
     }
 }
 
+# build ARGUMENT...: silent, as the linker warns of dlopen in every program that has OpenMP within.
+build() {
+    # shellcheck disable=SC2086 # words
+    logged $MAKE CC="$CC" "$@"
+}
+
 emulated() {
     # shellcheck disable=SC2086 # words
     $EMULATOR "$@"
@@ -42,7 +48,7 @@ for tool in "$CC" ${EMULATOR%% *}; do
 done
 
 echo "neon: building with $CC"
-$MAKE MODE=neon CC="$CC" program library build/neon/tests/exhaustive/functions || exit 1
+build MODE=neon program library build/neon/tests/exhaustive/functions
 RDK_ISA=neon emulated build/neon/rootdk --version | grep 'instruction set  neon' || fail "--version names no neon"
 RDK_ISA=base emulated build/neon/rootdk --version >/dev/null 2>&1 && fail "base is none of its tables"
 
@@ -72,9 +78,9 @@ if [ -n "$libraries" ]; then
     unit=$(for source in tests/unit/test_kernels_*.c; do echo "build/neon/${source%.c}"; done)
     double=$(for source in tests/double/test_kernels_*.c; do echo "build/neon-double/${source%.c}"; done)
     # shellcheck disable=SC2086 # words
-    $MAKE MODE=neon CC="$CC" CHECK_LIBS="$libraries" $unit || exit 1
+    build MODE=neon CHECK_LIBS="$libraries" $unit
     # shellcheck disable=SC2086 # words
-    $MAKE MODE=neon-double CC="$CC" CHECK_LIBS="$libraries" $double || exit 1
+    build MODE=neon-double CHECK_LIBS="$libraries" $double
     RDK_RUN_WITH=$EMULATOR tests/run.sh build/neon/tests/unit build/neon-double/tests/double || exit 1
 else
     echo "neon: left out: the tests that need Check, which is not there for aarch64" \

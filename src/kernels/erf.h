@@ -9,7 +9,14 @@
  *     erf(x) = 1 - 2 Phi(-x sqrt(2)), x > 0
  *
  * None of which cancels except where the result crosses zero. M falls smoothly from 1.25 to 0.08
- * over the reach of a float, so one polynomial does.
+ * over the reach of a float, so one polynomial does; nearer to 0 than 1 that of erf is better.
+ *
+ * Bounds in ulps of the true value, and the worst of all floats on x86-64 (make exhaustive; the
+ * unit test tries every 1009th):
+ *
+ *     erf(x)                2.5   (2.41)
+ *     x Phi(x), x >= 0      2     (1.77)      x < 0:  6  (5.80)
+ *     its derivative        2     (1.7)      x < 0:  6  (4.4), of 1/8 at least for -1 < x < 0
  *
  * Invariant: one element, one formula, whatever its neighbours: no branch on a whole vector.
  * Read next: elementwise.c, which maps these over arrays. */
