@@ -88,7 +88,7 @@ else
 fi
 
 echo "neon: theory checks itself"
-logged emulated build/neon/rootdk theory
+logged emulated build/neon/rootdk theory --samples 20000
 
 # near FILE FILE COLUMN...: these columns of two logs agree to a part in a thousand, in every row.
 near() {
@@ -108,7 +108,8 @@ $MAKE program || exit 1
 for options in "--scale sqrt --mlp gelu-exact" "--scale qknorm --norm rms" "--scale none --attention additive"; do
     echo "neon: 20 steps of $options beside this machine's"
     # shellcheck disable=SC2086 # words
-    set -- $options --steps 20 --log-every 1 --probe-every 10
+    set -- $options --steps 20 --log-every 1 --probe-every 10 \
+        --layers 2 --d-model 32 --heads 2 --seq-len 16 --batch 4 --eval-size 16
     rm -rf "$work/neon" "$work/here"
     logged emulated build/neon/rootdk "$@" --out "$work/neon"
     logged env RDK_ISA="$plainest" build/rootdk "$@" --out "$work/here"
