@@ -189,6 +189,10 @@ void rdk_text_duration(rdk_text *t, double seconds);
 bool rdk_text_ok(const rdk_text *t, rdk_status *s);
 void rdk_text_free(rdk_text *t);
 
+/* As strcmp, with the numbers in the texts by value: "softcap 5" is before "softcap 10", "lr-3e-4"
+ * before "lr-0.01". 0 for equal texts only. */
+int rdk_text_order(const char *a, const char *b);
+
 /* The nearest of n names to `word` by edit distance, or NULL where none is near (distance > 1/2 of
  * its length): for "did you mean". */
 const char *rdk_nearest(const char *word, const char *const *names, size_t n);

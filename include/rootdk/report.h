@@ -47,7 +47,8 @@ bool rdk_saved_run_is(const char *path);
 /* Reads config.ini and run.json. Errors name file and line. */
 bool rdk_saved_run_open(rdk_saved_run *r, const char *path, rdk_status *s);
 void rdk_saved_run_close(rdk_saved_run *r);
-/* "running", "done", "diverged", "interrupted", "failed"; "unknown" where run.json says none. */
+/* "running", "done", "diverged", "interrupted", "failed"; "cut off" where run.json says that it is
+ * running and no process is; "unknown" where it says none. */
 const char *rdk_saved_run_status(const rdk_saved_run *r);
 /* DIR/name, e.g. "metrics.csv". */
 rdk_table *rdk_saved_run_table(const rdk_saved_run *r, const char *name, rdk_status *s);

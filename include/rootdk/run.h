@@ -40,7 +40,7 @@ typedef enum {
     RDK_OPT_BOOL,   /* on, off; --NAME and --no-NAME */
     RDK_OPT_CHOICE, /* one of choices */
     RDK_OPT_NAME,   /* one of name_at(0 .. name_count() - 1); a number too where low < high */
-    RDK_OPT_TEXT,   /* a path, or what form says; empty: none */
+    RDK_OPT_TEXT,   /* a path, or what form says; empty: none, which a list writes as "off" */
     RDK_OPT_LIST,   /* whole numbers, each once: "4,64,256"; "1..4096" is the powers of two there */
 } rdk_option_type;
 typedef enum {
@@ -72,7 +72,7 @@ typedef struct rdk_option {
     const rdk_need *need;       /* where the option does something; NULL: everywhere */
     const char *value_name;     /* "N", "PATH", ... for help */
     const char *help;           /* one line */
-    const char *form;           /* of an RDK_OPT_TEXT that is no path: "a list .." */
+    const char *form;           /* of an RDK_OPT_TEXT that is a list: "a list .."; none: "off" */
     size_t (*name_count)(void); /* names of an RDK_OPT_NAME: those of another table */
     const char *(*name_at)(size_t i);
 } rdk_option;

@@ -88,17 +88,17 @@ static void field(const column *c, const char *name, const char *text)
     rdk_text_add(c->out, ",%s", c->names ? name : text);
 }
 
-/* Empty where there is no such figure. */
+/* Empty where there is no such figure. + 0: zero is 0, never -0. */
 static void number(const column *c, const char *name, double x)
 {
     char text[RDK_NUMBER_TEXT] = "";
-    field(c, name, isnan(x) ? "" : rdk_text_float((float)x, text));
+    field(c, name, isnan(x) ? "" : rdk_text_float((float)x + 0.0F, text));
 }
 
 static void whole(const column *c, const char *name, double x)
 {
     char text[RDK_NUMBER_TEXT] = "";
-    field(c, name, isnan(x) ? "" : rdk_text_double(x, text));
+    field(c, name, isnan(x) ? "" : rdk_text_double(x + 0.0, text));
 }
 
 static void write_row(const rdk_ablation *a, const rdk_result *r, const column *c)

@@ -16,6 +16,7 @@ static double place_of(const rdk_option *o, const char *value)
 {
     size_t n = 0;
     if (o->auto_rule && !strcmp(value, "auto")) return -1;
+    if (o->form && !strcmp(value, "off")) return -1;
     if (o->type == RDK_OPT_BOOL) return !strcmp(value, "on");
     for (; o->type == RDK_OPT_CHOICE && o->choices[n]; n++)
         if (!strcmp(o->choices[n], value)) return (double)n;
@@ -33,7 +34,7 @@ int rdk_value_compare(const rdk_option *o, const char *a, const char *b)
     if (rdk_parse_uint(a, &i) && rdk_parse_uint(b, &j)) return (i > j) - (i < j);
     if (o->type != RDK_OPT_TEXT && rdk_parse_double(a, &p) && rdk_parse_double(b, &q))
         return (p > q) - (p < q);
-    return strcmp(a, b);
+    return rdk_text_order(a, b);
 }
 
 size_t rdk_grid_axis_find(const rdk_grid_axis *axis, const char *value)
@@ -132,6 +133,7 @@ static bool take_element(const reading *r, const char *begin, size_t n)
 {
     char element[RDK_PATH_TEXT];
     uint64_t first, last;
+    if (n == 0 && r->axis->option->form) return refuse(r, "an empty value (for no list say off)");
     if (n == 0) return refuse(r, "an empty value");
     if (n >= sizeof element) return refuse(r, "too long a value");
     memcpy(element, begin, n);

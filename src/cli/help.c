@@ -197,9 +197,7 @@ static void print_one_option(FILE *out, const rdk_grammar *g, const rdk_option *
     fprintf(out, "%s\n", rdk_option_usage(o, usage));
     fprintf(out, "  about    %s\n", here && here->help ? here->help : o->help);
     fprintf(out, "  takes    %s\n", rdk_option_range(o, range));
-    /* a scaling is called none: a list of them that is not there is not */
-    const char *empty = o->form ? "empty (no list)" : "none";
-    fprintf(out, "  default  %s\n", initial[0] ? initial : empty);
+    fprintf(out, "  default  %s\n", initial[0] ? initial : "none");
     if (o->auto_rule && !here) fprintf(out, "  auto     %s\n", o->auto_rule);
     if (o->need) fprintf(out, "  counts   with %s\n", o->need->by);
     if (o != rdk_option_find(o->name)) return; /* the rest is about options of a run */

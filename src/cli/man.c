@@ -50,7 +50,7 @@ static void print_option(FILE *out, const rdk_option *o)
     fprintf(out, ".\nTakes ");
     print_text(out, rdk_option_range(o, range));
     fprintf(out, "; default ");
-    print_text(out, o->initial[0] ? o->initial : o->form ? "empty" : "none");
+    print_text(out, o->initial[0] ? o->initial : "none");
     if (o->auto_rule) {
         fprintf(out, ".\nauto: ");
         print_text(out, o->auto_rule);

@@ -181,7 +181,8 @@ static bool assign(reading *r, const rdk_option *o, const char *value)
                         o->name, rdk_quote(earlier, before), rdk_quote(value, quoted));
     }
     if (o->type == RDK_OPT_TEXT && !*value) {
-        return rdk_fail(r->status, RDK_EVALUE, "--%s: the %s is empty", o->name, o->value_name);
+        return rdk_fail(r->status, RDK_EVALUE, "--%s: the %s is empty%s", o->name, o->value_name,
+                        o->form ? " (for none say off)" : "");
     }
     r->result->set[r->result->n_set++] = (rdk_assignment){o, value};
     return true;

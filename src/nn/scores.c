@@ -122,7 +122,7 @@ static bool check_layers(const rdk_model_config *c, rdk_status *s)
         if (!next_layer(&list, &layer, scale))
             return rdk_fail(s, RDK_EVALUE,
                             "--scale-layers '%s' is no list LAYER:SCALE/LAYER:SCALE (as in "
-                            "0:none/3:0.5)",
+                            "0:none/3:0.5, or off)",
                             c->scale_layers);
         if (layer >= c->layers)
             return rdk_fail(s, RDK_EVALUE, "--scale-layers: there is no layer %llu (0 to %zu)",

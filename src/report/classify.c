@@ -82,22 +82,31 @@ static bool is_varied(const grid *g, size_t o)
 
 /* ---- values in order ------------------------------------------------------------------------- */
 
-static size_t policy_rank(const char *name)
+/* The place of the name of a policy, of n bytes, in their table; their number where it is none. */
+static size_t policy_rank(const char *name, size_t n)
 {
     size_t i = 0;
-    while (i < rdk_scaling_count() && strcmp(rdk_scaling_at(i)->name, name) != 0) i++;
+    for (; i < rdk_scaling_count(); i++) {
+        const char *policy = rdk_scaling_at(i)->name;
+        if (strlen(policy) == n && !memcmp(policy, name, n)) break;
+    }
     return i;
 }
 
-/* Policies in the order of their table, numbers by size, the rest by name. */
+/* What is off first. Policies in the order of their table; what begins with one ("sqrt, softcap 5")
+ * in that order behind them; numbers by size, also those within a text; the rest by name. */
 static int by_value(const void *a, const void *b)
 {
     const char *x = *(const char *const *)a, *y = *(const char *const *)b;
-    size_t rank_x = policy_rank(x), rank_y = policy_rank(y);
+    size_t whole_x = policy_rank(x, strlen(x)), whole_y = policy_rank(y, strlen(y));
+    size_t first_x = policy_rank(x, strcspn(x, ",")), first_y = policy_rank(y, strcspn(y, ","));
+    bool off_x = !strcmp(x, "off"), off_y = !strcmp(y, "off");
     double p, q;
-    if (rank_x != rank_y) return rank_x < rank_y ? -1 : 1;
+    if (off_x != off_y) return off_x ? -1 : 1;
+    if (whole_x != whole_y) return whole_x < whole_y ? -1 : 1;
+    if (first_x != first_y) return first_x < first_y ? -1 : 1;
     if (rdk_parse_double(x, &p) && rdk_parse_double(y, &q) && p != q) return p < q ? -1 : 1;
-    return strcmp(x, y);
+    return rdk_text_order(x, y);
 }
 
 void rdk_report_sort_values(const char **values, size_t n)

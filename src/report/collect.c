@@ -42,10 +42,10 @@ void rdk_report_note(rdk_report *r, const char *name, const char *message)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return rdk_text_order(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names of the subdirectories that are runs, sorted; their number in *n. */
+/* The names of the subdirectories that are runs, seed-2 before seed-10; their number in *n. */
 static const char **find_runs(rdk_report *r, size_t *n)
 {
     char path[2 * RDK_PATH_TEXT];
@@ -86,8 +86,7 @@ static bool take_run(rdk_report *r, const char *path, const char *name, rdk_stat
     if (!run->finished) {
         char message[160];
         snprintf(message, sizeof message,
-                 "not finished (run.json says %.20s); what it has logged so far is shown, up to "
-                 "step %.0f",
+                 "not finished (%.20s); what it has logged so far is shown, up to step %.0f",
                  run->status, run->step);
         rdk_report_note(r, name, message);
     }

@@ -34,7 +34,7 @@ typedef struct rdk_varied {
 typedef struct rdk_report_run {
     rdk_saved_run saved;
     const char *name;   /* of its directory */
-    const char *status; /* as run.json has it */
+    const char *status; /* rdk_saved_run_status */
     bool diverged, finished;
     bool ended; /* what is said of its end counts among others: finished, or no ablation */
     /* where it stands among the others */
@@ -107,7 +107,8 @@ void rdk_report_asked(const rdk_report_run *run, rdk_config *asked);
 /* series.c: "sqrt", "sqrt, softcap 5", once the varied options are known; colours, once all are. */
 const char *rdk_series_label(rdk_report *r, const rdk_report_run *run);
 void rdk_series_colours(rdk_report *r);
-/* Policies in the order of their table, numbers by size, the rest by name. */
+/* What is off, policies in the order of their table, then what begins with one; numbers by size,
+ * also those within a text; the rest by name. */
 void rdk_report_sort_values(const char **values, size_t n);
 /* Curves and figures of a run from its tables. False: status (the run is left out). */
 bool rdk_report_extract(rdk_report *r, rdk_report_run *run, rdk_status *s);

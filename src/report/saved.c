@@ -5,6 +5,8 @@
 
 #include <rootdk/report.h>
 
+#include "run/rundir.h"
+
 enum { FILE_PATH = RDK_PATH_TEXT + 64 };
 
 static char *file_of(const char *directory, const char *name, char buf[FILE_PATH])
@@ -53,7 +55,9 @@ void rdk_saved_run_close(rdk_saved_run *r)
 const char *rdk_saved_run_status(const rdk_saved_run *r)
 {
     const char *status = rdk_record_word(r->about, "status");
-    return status ? status : "unknown";
+    if (!status) return "unknown";
+    /* of a killed run it says that it is running, as nobody could correct it */
+    return !strcmp(status, "running") && !rdk_rundir_is_held(r->path) ? "cut off" : status;
 }
 
 rdk_table *rdk_saved_run_table(const rdk_saved_run *r, const char *name, rdk_status *s)

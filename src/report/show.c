@@ -12,7 +12,6 @@
 
 #include "base/utf8.h"
 #include "canvas.h"
-#include "run/rundir.h"
 #include "svg.h"
 
 enum {
@@ -180,13 +179,6 @@ static void full_names(const view *v, size_t column)
     }
 }
 
-/* run.json of a killed run says that it is running, as nobody could correct it. */
-static const char *status_of(const rdk_report_run *run)
-{
-    bool dead = !strcmp(run->status, "running") && !rdk_rundir_is_held(run->saved.path);
-    return dead ? "cut off" : run->status;
-}
-
 static void summary_row(const view *v, size_t i, int names)
 {
     const rdk_report_run *run = v->runs[i];
@@ -204,7 +196,7 @@ static void summary_row(const view *v, size_t i, int names)
     if (isnan(run->figures.entropy_first)) snprintf(entropy, sizeof entropy, "-");
     fprintf(v->out, "%s%c%s %s %-11.11s %7.0f %9s %7s %7s %14s\n",
             v->o->colour ? rdk_canvas_colour((unsigned char)(i + 1)) : "", (char)('a' + i),
-            v->o->colour ? "\033[0m" : "", name.data ? name.data : "", status_of(run), run->step,
+            v->o->colour ? "\033[0m" : "", name.data ? name.data : "", run->status, run->step,
             rdk_readable(run->figures.loss, loss), right, solved, entropy);
     rdk_text_free(&name);
 }

@@ -75,7 +75,7 @@ void rdk_page_number(rdk_text *t, double x)
         rdk_text_add(t, "null");
     else
         rdk_text_add(t, "%s",
-                     beyond ? rdk_text_double(x, number) : rdk_text_float((float)x, number));
+                     beyond ? rdk_text_double(x, number) : rdk_text_float((float)x + 0.0F, number));
 }
 
 void rdk_coordinate(rdk_text *t, double x)

@@ -11,7 +11,8 @@
 void rdk_html(rdk_text *t, const char *text);
 /* Any bytes as a JSON string that may stand in a <script>: no "<" in it. */
 void rdk_page_json(rdk_text *t, const char *text);
-/* A number for JSON: null where it is not finite. As a float, as the CSV files have it. */
+/* A number for JSON: null where it is not finite. As a float, as the CSV files have it: zero is
+ * 0, never -0. */
 void rdk_page_number(rdk_text *t, double x);
 /* A coordinate: one digit behind the point, none where it is 0. Not finite: 0. */
 void rdk_coordinate(rdk_text *t, double x);

@@ -182,7 +182,8 @@ void rdk_config_write(const rdk_config *c, rdk_option_scope last_scope, rdk_text
             group = o->group;
         }
         const char *text = o->type == RDK_OPT_TEXT ? (const char *)c + o->offset : "";
-        rdk_text_add(out, "%s =%s", o->name, o->type == RDK_OPT_TEXT && !*text ? "" : " ");
+        bool empty = o->type == RDK_OPT_TEXT && !o->form && !*text;
+        rdk_text_add(out, "%s =%s", o->name, empty ? "" : " ");
         if (needs_quotes(text)) {
             write_quoted(text, out);
         } else {

@@ -37,7 +37,7 @@ bool rdk_csv_continue(rdk_csv *c, const rdk_csv_old *old, rdk_status *s);
 void rdk_csv_close(rdk_csv *c);
 
 /* The fields of one line, in order, then its end. Reals are written as the shortest text of the
- * nearest float; beyond a float's range, of the double. */
+ * nearest float; beyond a float's range, of the double. Zero is 0, never -0. */
 void rdk_csv_uint(rdk_csv *c, uint64_t x);
 void rdk_csv_real(rdk_csv *c, double x);
 void rdk_csv_exact(rdk_csv *c, double x);        /* as a double */

@@ -133,8 +133,13 @@ static bool set_name(void *fields, const rdk_option *o, const char *value)
     return true;
 }
 
+/* The word for a list that is not there, which can stand among others: --scale-layers off,0:none.
+ */
+static const char NO_LIST[] = "off";
+
 static bool set_text(void *fields, const rdk_option *o, const char *value)
 {
+    if (o->form && !strcmp(value, NO_LIST)) value = "";
     if (strlen(value) >= o->size) return false;
     for (const char *p = value; *p; p++) {
         if (rdk_is_control(*p)) return false;
@@ -290,7 +295,7 @@ void rdk_option_text(const void *fields, const rdk_option *o, rdk_text *out)
         break;
     case RDK_OPT_NAME:
     case RDK_OPT_TEXT:
-        rdk_text_add(out, "%s", o->auto_rule && !*field ? RDK_AUTO : field);
+        rdk_text_add(out, "%s", *field ? field : o->auto_rule ? RDK_AUTO : o->form ? NO_LIST : "");
         break;
     case RDK_OPT_LIST:
         list_text(fields, o, out);

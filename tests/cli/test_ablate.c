@@ -32,6 +32,26 @@ START_TEST(every_point_is_an_ordinary_run)
 }
 END_TEST
 
+/* A list of layers beside none; the second call has the same grid. */
+START_TEST(layers_of_their_own_beside_none)
+{
+    char *dir = program_directory(), field[64];
+    const char *const grid[] = {"ablate",  "--scale-layers", "0:none,off", "--layers", "1",
+                                TINY_TASK, "--steps",        "3",          "--out",    "a",
+                                NULL};
+    for (int i = 0; i < 2; i++) train(dir, grid, NULL, 0);
+    char *csv = program_file(dir, "a/results.csv", NULL);
+    const char *line = next_line(csv);
+    ck_assert_int_eq(rows_of(csv), 2);
+    ck_assert_str_eq(field_of(line, 0, field), "scale-layers-off");
+    ck_assert_str_eq(field_of(line, 1, field), "off");
+    ck_assert_str_eq(field_of(next_line(line), 1, field), "0:none");
+    free(csv);
+    ck_assert_int_eq(starts_of(dir, "a", "scale-layers-off"), 1);
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(what_is_done_is_not_done_again)
 {
     char *dir = program_directory();
@@ -177,6 +197,7 @@ END_TEST
 
 RDK_TEST_MAIN("ablate", {
     ADD(every_point_is_an_ordinary_run);
+    ADD(layers_of_their_own_beside_none);
     ADD(what_is_done_is_not_done_again);
     ADD(points_are_added);
     ADD(a_diverged_run_is_a_result);

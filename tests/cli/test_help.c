@@ -49,7 +49,7 @@ START_TEST(help_on_any_topic)
         {{"--help", "--softcap"}, "--softcap "},
         {{"--help", "--no-bias"}, "--[no-]bias\n"},
         {{"theory", "--help", "--csv"}, "--csv FILE\n"},
-        {{"--help", "scale-layers"}, "  default  empty (no list)\n"},
+        {{"--help", "scale-layers"}, "  default  off\n"},
         {{"--help", "qknorm"}, "--scale NAME|C\n"},
         {{"--help", "recall"}, "--task NAME\n"},
         {{"--help", "ablate"}, "ablate [OPTIONS]"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Runs that somebody ends: a signal, a kill. The process dies as it should, what it leaves can be
  * loaded, and the run that goes on is the run that nobody touched. */
-#include "run_files.h"
+#include "pages.h"
 
 enum { ROWS_FIRST = 600, BEYOND = 25 }; /* bytes of metrics.csv to wait for; steps to go on for */
 enum { EVALUATES = 5 };                 /* ENDLESS evaluates every so many steps */
@@ -145,6 +145,34 @@ START_TEST(a_signal_in_an_evaluation)
 }
 END_TEST
 
+/* show and report say the same of a run that has not come to its end. */
+static void shown_and_reported(const char *dir, const char *status)
+{
+    char words[64];
+    program_run r = program_call(dir, WITH("show", "run"));
+    snprintf(words, sizeof words, " %s ", status);
+    ck_assert_msg(r.status == 0 && strstr(r.out, words), "%s", r.out);
+    program_free(&r);
+    char *page = report(dir, "run");
+    snprintf(words, sizeof words, "<b>run</b>: not finished (%s); ", status);
+    holds(page, words);
+    free(page);
+    ck_assert(unlink(below(dir, "run/report.html").text) == 0);
+}
+
+START_TEST(a_run_that_lives_is_running)
+{
+    char *dir = program_directory();
+    program_run r = start(dir, ENDLESS, WITH("--out", "run"));
+    await(dir, "run/metrics.csv", ROWS_FIRST);
+    shown_and_reported(dir, "running");
+    kill(r.pid, SIGKILL);
+    program_finish(&r);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* At any moment: most of the time of such a run is spent in saving. */
 START_TEST(a_killed_run_goes_on_from_its_last_checkpoint)
 {
@@ -154,9 +182,7 @@ START_TEST(a_killed_run_goes_on_from_its_last_checkpoint)
                              "run/last.safetensors");
     program_free(&r);
     ck_assert(run_json_has(dir, "run", "\"status\": \"running\""));
-    r = program_call(dir, WITH("show", "run"));
-    ck_assert_msg(r.status == 0 && strstr(r.out, " cut off "), "%s", r.out);
-    program_free(&r);
+    shown_and_reported(dir, "cut off");
     goes_on_as_if_untouched(dir, WITH("--save-every", every[_i]));
     program_directory_remove(dir);
 }
@@ -253,6 +279,7 @@ RDK_TEST_MAIN("interrupted", {
     ADD(a_signal_before_the_first_step_saves_too);
     ADD(interrupted_twice);
     ADD_LOOP(a_signal_in_an_evaluation, 2);
+    ADD(a_run_that_lives_is_running);
     ADD_LOOP(a_killed_run_goes_on_from_its_last_checkpoint, 4);
     ADD(killed_before_it_saved_it_starts_anew);
     ADD_LOOP(rows_past_the_checkpoint_are_cut, 4);

@@ -54,10 +54,45 @@ START_TEST(series_are_called_by_what_departs)
     char *page = report(dir, "runs");
     holds(page, "\"series\":[\"none\",\"sqrt\",\"sqrt, head-temperature\",\"sqrt, scale-layers "
                 "1:none\",\"sqrt, softcap 5\",\"sqrt, steps 5\"]");
-    holds(page, "{\"name\":\"scale-layers\",\"values\":[\"empty\",\"1:none\"]}");
+    holds(page, "{\"name\":\"scale-layers\",\"values\":[\"off\",\"1:none\"]}");
     ck_assert(!strstr(page, "warmup (2)"));
     holds(page, "under <b>sqrt, softcap 5</b>");
     free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Policies in the order of their table, numbers by value, of whatever names them. */
+START_TEST(series_are_in_order)
+{
+    static const char *const runs[][4] = {
+        {"--scale", "sqrt", "--softcap", "10"}, {"--scale", "sqrt", "--softcap", "5"},
+        {"--scale", "dk", "--softcap", "5"},    {"--scale", "none", "--softcap", "5"},
+        {"--scale", "sqrt", "--seed", "10"},    {"--scale", "sqrt", "--seed", "2"},
+        {"--scale", "dk", "--seed", "2"}};
+    char *dir = program_directory();
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        char out[32];
+        snprintf(out, sizeof out, "runs/%s-%s-%s", runs[i][1], runs[i][2] + 2, runs[i][3]);
+        three_steps(dir, out, WITH(runs[i][0], runs[i][1], runs[i][2], runs[i][3]));
+    }
+    char *page = report(dir, "runs");
+    holds(page,
+          "\"series\":[\"sqrt\",\"dk\",\"none, softcap 5\",\"sqrt, softcap 5\",\"sqrt, softcap "
+          "10\",\"dk, softcap 5\"]");
+    holds(page, "{\"name\":\"softcap\",\"values\":[\"0\",\"5\",\"10\"]}");
+    holds(page, "{\"name\":\"seed\",\"values\":[\"1\",\"2\",\"10\"]}");
+    free(page);
+    program_run r = call(dir, WITH("show", "runs"), 0);
+    static const char *const rows[] = {"dk-seed-2",      "dk-softcap-5", "none-softcap-5",
+                                       "sqrt-seed-2",    "sqrt-seed-10", "sqrt-softcap-5",
+                                       "sqrt-softcap-10"};
+    const char *at = r.out;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        at = strstr(at, rows[i]);
+        ck_assert_msg(at != NULL, "%s is not in its place: %s", rows[i], r.out);
+    }
+    program_free(&r);
     program_directory_remove(dir);
 }
 END_TEST
@@ -184,6 +219,7 @@ RDK_TEST_MAIN("series", {
     ADD(copies_count_once);
     ADD(of_copies_the_longest_stays);
     ADD(series_are_called_by_what_departs);
+    ADD(series_are_in_order);
     ADD(without_a_default_each_has_its_value);
     ADD(many_series_can_be_told_apart);
     ADD(of_many_series_little_is_said);

@@ -82,6 +82,51 @@ START_TEST(shell_words)
 }
 END_TEST
 
+/* Each is before all that follow it, from either side, and equal to itself alone. */
+START_TEST(numbers_in_texts_by_value)
+{
+    static const char *const rising[] = {
+        "",
+        "-",
+        "0.5",
+        "0.50",
+        "2",
+        "9",
+        "10",
+        "10 a",
+        "99999999999999999999999999999999999999999999999999999999999999999999999999999999",
+        "a 3e-4",
+        "a 0.01",
+        "a .25",
+        "a .5",
+        "a 1..5",
+        "a 1..15",
+        "a 1e3x",
+        "a 1e999",
+        "a e",
+        "a1.2.3",
+        "a1.2.15",
+        "b",
+        "d-k-16_seed-2",
+        "d-k-16_seed-10",
+        "d-k-128_seed-1",
+        "lr-3e-4",
+        "lr-0.01",
+        "sqrt, softcap 5",
+        "sqrt, softcap 10",
+        "\xff",
+    };
+    enum { N = sizeof rising / sizeof *rising };
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < N; j++) {
+            int order = rdk_text_order(rising[i], rising[j]);
+            ck_assert_msg((order > 0) - (order < 0) == (i > j) - (i < j), "'%s', '%s': %d",
+                          rising[i], rising[j], order);
+        }
+    }
+}
+END_TEST
+
 START_TEST(json_strings)
 {
     static const char *const cases[][2] = {
@@ -202,6 +247,7 @@ RDK_TEST_MAIN("base text", {
     ADD(text_takes_any_bytes);
     ADD(text_remembers_a_failure);
     ADD(shell_words);
+    ADD(numbers_in_texts_by_value);
     ADD(json_strings);
     ADD(nearest_name);
     ADD(threads_within_limits);

@@ -37,6 +37,27 @@ START_TEST(config_round_trips)
 }
 END_TEST
 
+/* "off" and nothing are the same list; a path may be called off. */
+START_TEST(a_list_that_is_not_there)
+{
+    static const char *const texts[] = {"scale-layers =\ndata = off\n",
+                                        "scale-layers = off\ndata = off\n"};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        rdk_status s = {0};
+        rdk_text t = {0};
+        rdk_config_init(&config);
+        set(&config, "scale-layers", "1:none");
+        ck_assert_msg(rdk_config_read(&config, texts[k], "f", NULL, &s), "%s", s.message);
+        ck_assert_str_eq(config.model.scale_layers, "");
+        ck_assert_str_eq(config.data, "off");
+        rdk_config_write(&config, RDK_OPT_FINDS, &t);
+        ck_assert_ptr_nonnull(strstr(t.data, "\nscale-layers = off\n"));
+        ck_assert_ptr_nonnull(strstr(t.data, "\ndata = off\n"));
+        rdk_text_free(&t);
+    }
+}
+END_TEST
+
 START_TEST(scopes_decide_what_is_written)
 {
     rdk_text t = {0};
@@ -127,6 +148,7 @@ END_TEST
 
 RDK_TEST_MAIN("config text", {
     ADD(config_round_trips);
+    ADD(a_list_that_is_not_there);
     ADD(scopes_decide_what_is_written);
     ADD(config_is_read_as_people_write_it);
     ADD(config_errors_name_file_and_line);

@@ -68,8 +68,12 @@ START_TEST(fields_and_lines)
     rdk_csv_real(&c, 1e300);
     rdk_csv_exact(&c, 0.1 + 0.2);
     ck_assert(rdk_csv_end(&c, &s));
-    expect(
-        "step,split,loss\n18446744073709551615,train,0.1\n1,,nan\n2,1e300,0.30000000000000004\n");
+    rdk_csv_exact(&c, -0.0);
+    rdk_csv_real(&c, -0.0);
+    rdk_csv_real(&c, -1e-60); /* -0 as a float */
+    ck_assert(rdk_csv_end(&c, &s));
+    expect("step,split,loss\n18446744073709551615,train,0.1\n1,,nan\n"
+           "2,1e300,0.30000000000000004\n0,0,0\n");
     rdk_csv_close(&c);
     remove_directory();
 }

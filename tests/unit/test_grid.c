@@ -37,6 +37,7 @@ START_TEST(lists_are_normal_and_in_order)
     check_list("bias", "on,off", "off on");
     check_list("mlp", "none,gelu,relu", "gelu relu none");
     check_list("data", "b..c,a", "a b..c");
+    check_list("scale-layers", "1:none,1:10,off,1:2,0:dk", "off 0:dk 1:2 1:10 1:none");
     check_list("steps", "3", "3");
 }
 END_TEST
@@ -45,6 +46,8 @@ START_TEST(lists_are_refused_by_name)
 {
     check_list("seed", "1,,2", "--seed: an empty value in '1,,2'");
     check_list("seed", "1,", "--seed: an empty value in '1,'");
+    check_list("scale-layers", ",0:none",
+               "--scale-layers: an empty value (for no list say off) in ',0:none'");
     check_list("seed", "1,x", "--seed: 'x' is not a whole number from 0 to 18446744073709551615");
     check_list("seed", "1,01", "--seed: a value stands twice in '1,01'");
     check_list("lr", "1e-3,0.001", "--lr: a value stands twice in '1e-3,0.001'");

@@ -48,6 +48,7 @@ START_TEST(numbers_of_a_page)
     number(rdk_coordinate, NAN, "0");
     number(rdk_coordinate, INFINITY, "0");
     number(rdk_page_number, 0.1f, "0.1");
+    number(rdk_page_number, -0.0, "0");
     number(rdk_page_number, NAN, "null");
     number(rdk_page_number, -INFINITY, "null");
     number(rdk_page_number, 1e300, "1e300");
@@ -66,7 +67,8 @@ START_TEST(fields_of_a_csv)
     rdk_figure_field(&t, "a,\"b\"\n");
     rdk_figure_value(&t, 0.25);
     rdk_figure_value(&t, NAN);
-    ck_assert_str_eq(t.data, "plain,\"a,\"\"b\"\"\n\",0.25,");
+    rdk_figure_value(&t, -0.0);
+    ck_assert_str_eq(t.data, "plain,\"a,\"\"b\"\"\n\",0.25,,0");
     rdk_text_free(&t);
 }
 END_TEST
