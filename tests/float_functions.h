@@ -94,8 +94,8 @@ static const float_function float_functions[] = {
     {"gelu", RDK_MAP_GELU, false, false, -0.0f, gelu_reach, 6, 0, true_gelu},
     {"gelu", RDK_MAP_GELU, false, true, gelu_reach, -3.4e38f, 0, 0, true_zero},
     {"gelu'", RDK_MAP_GELU, true, false, 0, INFINITY, 2, 0, true_gelu_slope},
-    {"gelu'", RDK_MAP_GELU, true, false, -0.0f, -1, 6, 0.125, true_gelu_slope},
-    {"gelu'", RDK_MAP_GELU, true, false, -1, gelu_reach, 6, 0, true_gelu_slope},
+    {"gelu'", RDK_MAP_GELU, true, false, -0.0f, -1, 5, 0.125, true_gelu_slope},
+    {"gelu'", RDK_MAP_GELU, true, false, -1, gelu_reach, 5, 0, true_gelu_slope},
     {"gelu'", RDK_MAP_GELU, true, true, gelu_reach, -INFINITY, 0, 0, true_zero},
 };
 

@@ -14,9 +14,9 @@
  * Bounds in ulps of the true value, and the worst of all floats on x86-64 (make exhaustive; the
  * unit test tries every 1009th):
  *
- *     erf(x)                2.5   (2.41)
- *     x Phi(x), x >= 0      2     (1.77)      x < 0:  6  (5.80)
- *     its derivative        2     (1.7)      x < 0:  6  (4.4), of 1/8 at least for -1 < x < 0
+ *     erf(x)                2.5  (2.41)
+ *     x Phi(x), x >= 0      2    (1.77)    x < 0:  6  (5.80)
+ *     its derivative        2    (1.83)    x < 0:  5  (4.94), for x > -1 of 1/8 at least
  *
  * Invariant: one element, one formula, whatever its neighbours: no branch on a whole vector.
  * Read next: elementwise.c, which maps these over arrays. */
