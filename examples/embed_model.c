@@ -18,7 +18,7 @@ typedef struct trainer {
     int32_t *input, *target; /* [BATCH, T] */
     int32_t length[BATCH];
     int32_t *best;   /* [BATCH, T], the most probable tokens */
-    double *scratch; /* [BATCH, T] */
+    double *scratch; /* [2, BATCH, T] */
 } trainer;
 
 static const rdk_optim_config OPTIM = {.kind = RDK_ADAMW,
@@ -54,7 +54,7 @@ static bool open_trainer(trainer *r, rdk_status *s)
     r->input = rdk_alloc(BATCH * len, sizeof *r->input, s);
     r->target = rdk_alloc(BATCH * len, sizeof *r->target, s);
     r->best = rdk_alloc(BATCH * len, sizeof *r->best, s);
-    r->scratch = rdk_alloc(BATCH * len, sizeof *r->scratch, s);
+    r->scratch = rdk_alloc(2 * BATCH * len, sizeof *r->scratch, s);
     return rdk_ok(s);
 }
 
