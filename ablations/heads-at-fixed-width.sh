@@ -17,12 +17,12 @@ entropy() { # SCALE OPTION=VALUE
     values entropy_norm_first "scale=$1" "$2" | mean
 }
 share() { # OPTION=VALUE: of the variance predicted; of every scaling the same, but for rounding
-    variance_share 12 scale=sqrt "$1"
+    variance_share scale=sqrt "$1"
 }
 row() { # WORDS OPTION=VALUE
     for scale in none sqrt dmodel; do
         printf '%-14s %-7s %10.4g %20s %20s\n' "$1" $scale "$(variance $scale "$2")" \
-            "$(variance_share 12 scale=$scale "$2" | in_words)" \
+            "$(variance_share scale=$scale "$2" | in_words)" \
             "$(values entropy_norm_first scale=$scale "$2" | in_words)"
     done
 }

@@ -114,12 +114,10 @@ at_start() { # FILE COLUMN [OPTION=VALUE]...
 
 # The variance of the scores at the start, as a share of what theory predicts for it; by seed, as
 # the heads of one seed read the same tokens.
-variance_share() { # SEEDS [OPTION=VALUE]...
-    seeds=$1
-    shift
-    for seed in $(seq "$seeds"); do
+variance_share() { # [OPTION=VALUE]...
+    values seed "$@" | while read -r drawn; do
         for column in score_std score_std_theory; do
-            at_start attention.csv $column "$@" "seed=$seed" | awk '{ s += $1 * $1 } END { print s }'
+            at_start attention.csv $column "$@" "seed=$drawn" | awk '{ s += $1 * $1 } END { print s }'
         done | awk 'NR == 1 { x = $1 } END { print x / $1 }'
     done
 }

@@ -39,7 +39,7 @@ table() { # SCALES D_KS
     for scale in $1; do
         for d_k in $2; do
             printf '%-7s %5s %18s %10.4f %10.4f %24s %6s\n' "$scale" "$d_k" \
-                "$(variance_share 5 "scale=$scale" "d-k=$d_k" | in_words)" "$(values entropy_norm_first "scale=$scale" "d-k=$d_k" | mean)" \
+                "$(variance_share "scale=$scale" "d-k=$d_k" | in_words)" "$(values entropy_norm_first "scale=$scale" "d-k=$d_k" | mean)" \
                 "$(predicted "$scale" "$d_k")" "$(beyond "$scale" "$d_k" | in_words)" "$(parts "$scale" "$d_k")"
         done
     done
