@@ -323,6 +323,8 @@ START_TEST(gradients_against_width_are_geometric_means)
     begin(settings, 2);
     for (size_t i = 0; i < a.n_points; i++) run(i, &grid[i]);
     char *page = page_of_the_grid();
+    holds(page, "what still parts scalings there is what their rows pass on, and saturated rows");
+    lacks(page, "come together");
     holds(page, "\\nsqrt,4,2,2,2,0.1,,,0.25\\n");
     holds(page, "\\nsqrt,16,6,6,6,,,,0.25\\n"); /* a median of 0 has no logarithm */
     rdk_free(page);
