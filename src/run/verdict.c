@@ -49,6 +49,8 @@ static rdk_verdict_figures figures_of(const rdk_trainer *r, const rdk_finals *f)
         .clip_updates = r->clip_unknown ? NAN : (double)r->clip_updates,
         .clip_most = (double)r->clip_most,
         .all_heads = r->config.model.layers * r->config.model.heads,
+        .layer = r->layer,
+        .layers = r->layer ? r->config.model.layers : 0,
         .started = f->have_first,
         .ended = true,
     };
