@@ -249,7 +249,7 @@ static const rdk_option options[] = {
     {"force", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(force), "off",
      .help = "replace the run that stands in --out", .need = &out_needed},
     {"quiet", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(quiet), "off",
-     .help = "no table and no progress, only the verdict"},
+     .help = "no table, progress or time, only the verdict"},
     {"profile", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(profile), "off",
      .help = "at the end, on stderr: where the time went, by op"},
 };
