@@ -171,7 +171,7 @@ typedef struct rdk_progress {
     bool drawn;
     size_t points, done, running, diverged, failed;
     double cost_left;       /* of what is not finished, running ones included */
-    rdk_pace ended, going;  /* of points that ended in this call; of those that run */
+    rdk_pace ended, going;  /* of points that were run in this call; of those that run */
     double running_seconds; /* what the running ones have had so far */
     double started, last_drawn, last_looked; /* looked: at the speed of those that run */
     size_t jobs;
