@@ -135,8 +135,36 @@ static void add_shared(const record *r, const rdk_option *o, rdk_text *out)
     rdk_text_free(&initial);
 }
 
-static void add_options(const record *r, rdk_text *out)
+/* A value that all runs share and that holds a comma, as a path may: typed, it would be a list. */
+static bool has_a_comma(const record *r)
 {
+    bool has = false;
+    for (size_t i = 0; i < rdk_option_count(); i++) {
+        const rdk_option *o = rdk_option_at(i);
+        rdk_text is = {0};
+        if (o->scope != RDK_OPT_RUNS && rdk_table_column(r->points, o->name) < 0)
+            rdk_option_text(&r->base, o, &is);
+        has = has || (is.data && strchr(is.data, ','));
+        rdk_text_free(&is);
+    }
+    return has;
+}
+
+/* The file holds what is shared, and in a file no value is a list. */
+static void add_file(const char *directory, rdk_text *out)
+{
+    rdk_text path = {0};
+    rdk_text_add(&path, "%s/" RDK_ABLATION_FILE, directory);
+    rdk_text_add(out, " --config ");
+    rdk_text_shell_word(out, path.data ? path.data : "");
+    if (path.failed) out->failed = true;
+    rdk_text_free(&path);
+}
+
+static void add_options(const record *r, const char *directory, rdk_text *out)
+{
+    bool by_file = has_a_comma(r);
+    if (by_file) add_file(directory, out);
     for (size_t i = 0; i < rdk_option_count(); i++) {
         const rdk_option *o = rdk_option_at(i);
         int column = rdk_table_column(r->points, o->name);
@@ -144,7 +172,7 @@ static void add_options(const record *r, rdk_text *out)
         if (column >= 0) {
             rdk_text_add(out, " --%s ", o->name);
             add_values(r, column, out);
-        } else {
+        } else if (!by_file) {
             add_shared(r, o, out);
         }
     }
@@ -156,7 +184,7 @@ bool rdk_grid_record_read(rdk_grid_record *g, const char *directory)
     *g = (rdk_grid_record){0};
     bool ok = read_base(&r, directory) && read_points(&r, directory);
     if (ok) {
-        add_options(&r, &g->options);
+        add_options(&r, directory, &g->options);
         g->points = r.points->rows;
         g->product = is_product(r.points);
         ok = !g->options.failed;
