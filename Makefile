@@ -204,12 +204,12 @@ examples: $(EXAMPLES) ## build and run the programs of docs/embedding.md
 BENCHES := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 .PHONY: bench bench-programs
 bench-programs: $(BENCHES)
-$(B)/bench/peak: NATIVE = -march=native
-$(B)/bench/%: bench/%.c bench/bench.h $(LIB)
+$(B)/bench/peak $(B)/bench/kernels: NATIVE = -march=native
+$(B)/bench/%: bench/%.c $(wildcard bench/*.h) $(LIB)
 	$(call LINK,$(CFLAGS_ALL) $(NATIVE) $< $(LIB) $(LINK_FLAGS))
 
-bench: bench-programs ## measure kernels and whole steps beside the machine's limits (and PyTorch, where it is)
-	@bench/run.sh
+bench: program bench-programs ## measure steps, kernels, probing, scaling beside the machine's limits (10 minutes)
+	@bench/all.sh $(PARTS)
 
 # ---- longer checks --------------------------------------------------------------------------------
 
@@ -245,7 +245,7 @@ lint: ## formatter, both compilers, clang-tidy, cppcheck, shellcheck, the floors
 	@scripts/lint.sh
 
 format: ## lay out all C files as .clang-format says
-	@clang-format -i $(wildcard include/rootdk/*.h src/*/*.[ch] examples/*.c tests/*.h tests/*/*.[ch])
+	@clang-format -i $(wildcard include/rootdk/*.h src/*/*.[ch] examples/*.c bench/*.[ch] tests/*.h tests/*/*.[ch])
 
 # One slash between the parts, none at the end. What is said names the place where it will be; a
 # DESTDIR is a stage on the way there. The command is short where the shell finds it.

@@ -25,13 +25,25 @@ static const bench_size bench_sizes[] = {
 
 enum { BENCH_SIZES = sizeof bench_sizes / sizeof *bench_sizes };
 
-/* NULL, with a word on stderr, where there is none of that name. */
-static inline const bench_size *bench_size_find(const char *name)
+/* One of those by its name, or any other as LAYERSxHEADSxD_MODELxTxBATCHxV; its name then is that
+ * text. False, with a word on stderr, where it is neither. */
+static inline bool bench_size_find(const char *name, bench_size *b)
 {
-    for (size_t i = 0; i < BENCH_SIZES; i++)
-        if (!strcmp(bench_sizes[i].name, name)) return &bench_sizes[i];
-    fprintf(stderr, "bench: no size is called \"%s\" (tiny, small, medium, baby)\n", name);
-    return NULL;
+    int end = 0;
+    for (size_t i = 0; i < BENCH_SIZES; i++) {
+        *b = bench_sizes[i];
+        if (!strcmp(b->name, name)) return true;
+    }
+    b->name = name;
+    if (sscanf(name, "%zux%zux%zux%zux%zux%zu%n", &b->layers, &b->heads, &b->d_model, &b->len,
+               &b->batch, &b->vocab, &end) == 6 &&
+        !name[end] && b->layers && b->heads && b->d_model && b->len && b->batch && b->vocab)
+        return true;
+    fprintf(stderr,
+            "bench: no size is called \"%s\" (tiny, small, medium, baby, or numbers as "
+            "2x4x64x32x32x16: layers, heads, d_model, T, batch, V)\n",
+            name);
+    return false;
 }
 
 /* Multiply-adds count as two. The matrices that take part in a product, three times (forward and

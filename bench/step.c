@@ -2,10 +2,16 @@
  * One training step as a run takes it: data, forward, cross-entropy, backward, clipping at 1,
  * AdamW.
  *
- *     step SIZE THREADS STEPS [PROBE_EVERY]      size: tiny, small, medium, baby
+ *     step SIZE THREADS STEPS [PROBE_EVERY [TOGETHER]]
  *
- * Prints one line of CSV: size, threads, median and least milliseconds, GFLOP/s at the median, MiB
- * at most, seconds from the start of main to the end of the first step, the last loss. */
+ * SIZE is tiny, small, medium, baby, or LAYERSxHEADSxD_MODELxTxBATCHxV. PROBE_EVERY 0, the default,
+ * probes nothing; else a step in so many is probed as in a run, all but writing the rows:
+ * statistics of attention, the watched sequences before and after the update, norms. TOGETHER steps
+ * (1) are timed as one, so that each time may hold a step that is probed.
+ *
+ * Prints one line of CSV: size, threads, median and least milliseconds of a step, GFLOP/s at the
+ * median, MiB at most, seconds from the start of main to the end of the first step, the last loss.
+ */
 #include "bench.h"
 
 #include "run/trainer.h"
@@ -20,7 +26,7 @@ static bool set(rdk_config *c, const char *name, size_t value, rdk_status *s)
 }
 
 /* Random tokens; what the options do not say is as in a run. */
-static bool configure(rdk_config *c, const bench_size *b, rdk_status *s)
+static bool configure(rdk_config *c, const bench_size *b, size_t probe_every, rdk_status *s)
 {
     static const char *const words[][2] = {{"task", "random"}, {"init", "gpt2"}, {"bias", "on"},
                                            {"tie", "on"},      {"lr", "1e-3"},   {"clip", "1"}};
@@ -30,29 +36,45 @@ static bool configure(rdk_config *c, const bench_size *b, rdk_status *s)
         ok = ok && rdk_option_set(c, rdk_option_find(words[i][0]), words[i][1], s);
     return ok && set(c, "layers", b->layers, s) && set(c, "heads", b->heads, s) &&
            set(c, "d-model", b->d_model, s) && set(c, "seq-len", b->len, s) &&
-           set(c, "batch", b->batch, s) && set(c, "vocab", b->vocab, s) && set(c, "seed", SEED, s);
+           set(c, "batch", b->batch, s) && set(c, "vocab", b->vocab, s) &&
+           set(c, "seed", SEED, s) && set(c, "probe-every", probe_every, s);
 }
 
+/* The rows of a probed step are formed; without open files they go nowhere. */
 static bool step(rdk_trainer *r, bool probed, double *loss)
 {
     rdk_step_report report;
+    uint64_t number = r->step;
     if (!rdk_step_gradients(r, probed, &report)) return false;
+    if (probed) rdk_logs_keep_norms(r);
+    if (probed && !rdk_watch_before(r)) return false;
     rdk_step_update(r, &report);
     *loss = report.pass.loss;
+    return !probed || (rdk_watch_after(r) && rdk_logs_attention_rows(r, number, true) &&
+                       rdk_logs_gradient_rows(r, number, true));
+}
+
+static bool steps(rdk_trainer *r, size_t n, double *loss)
+{
+    const uint64_t every = r->config.probe_every;
+    for (size_t i = 0; i < n; i++)
+        if (!step(r, every && r->step % every == 0, loss)) return false;
     return true;
 }
 
-static bool run(rdk_trainer *r, const bench_size *size, size_t steps, size_t probe_every,
-                double started, double *ms)
+/* n times of `together` steps each. */
+static bool run(rdk_trainer *r, const bench_size *size, size_t n, size_t together, double *ms)
 {
-    double first = 0, loss = 0;
-    for (size_t i = 0; i < WARMUP + steps; i++) {
+    double loss = 0;
+    if (!steps(r, 1, &loss)) return false;
+    double first = rdk_seconds() - r->started;
+    if (!steps(r, WARMUP - 1, &loss)) return false;
+    for (size_t i = 0; i < n; i++) {
         double begun = rdk_seconds();
-        if (!step(r, probe_every && i % probe_every == 0, &loss)) return false;
-        if (i == 0) first = rdk_seconds() - started;
-        if (i >= WARMUP) ms[i - WARMUP] = 1e3 * (rdk_seconds() - begun);
+        if (!steps(r, together, &loss)) return false;
+        ms[i] = 1e3 * (rdk_seconds() - begun) / (double)together;
     }
-    double median = bench_median(steps, ms);
+    double median = bench_median(n, ms);
     printf("%s,%d,%.4g,%.4g,%.4g,%.4g,%.3f,%.4f\n", size->name, rdk_threads(), median, ms[0],
            bench_flops(size) / median / 1e6, (double)rdk_peak_memory() / (1 << 20), first, loss);
     return true;
@@ -61,20 +83,21 @@ static bool run(rdk_trainer *r, const bench_size *size, size_t steps, size_t pro
 int main(int argc, char **argv)
 {
     double started = rdk_seconds();
-    const bench_size *size = argc > 3 ? bench_size_find(argv[1]) : NULL;
-    int steps = argc > 3 ? atoi(argv[3]) : 0;
-    if (!size || steps < 1 || atoi(argv[2]) < 1) {
-        fprintf(stderr, "usage: step SIZE THREADS STEPS [PROBE_EVERY]\n");
+    bench_size size;
+    int threads = argc > 3 ? atoi(argv[2]) : 0, together = argc > 5 ? atoi(argv[5]) : 1;
+    int probe_every = argc > 4 ? atoi(argv[4]) : 0;
+    int times = argc > 3 && together > 0 ? atoi(argv[3]) / together : 0;
+    if (threads < 1 || times < 1 || probe_every < 0 || !bench_size_find(argv[1], &size)) {
+        fprintf(stderr, "usage: step SIZE THREADS STEPS [PROBE_EVERY [TOGETHER]]\n");
         return 2;
     }
     rdk_status s = {0};
     rdk_run_io io = {0};
     rdk_trainer r = {.io = &io, .status = &s, .started = started};
-    rdk_threads_set(atoi(argv[2]));
-    double *ms = rdk_alloc((size_t)steps, sizeof *ms, &s);
-    size_t probe_every = argc > 4 ? (size_t)atoi(argv[4]) : 0;
-    bool ok = ms && configure(&r.config, size, &s) && rdk_setup_trainer(&r) &&
-              run(&r, size, (size_t)steps, probe_every, started, ms);
+    rdk_threads_set(threads);
+    double *ms = rdk_alloc((size_t)times, sizeof *ms, &s);
+    bool ok = ms && configure(&r.config, &size, (size_t)probe_every, &s) && rdk_setup_trainer(&r) &&
+              run(&r, &size, (size_t)times, (size_t)together, ms);
     if (!ok) fprintf(stderr, "step: %s\n", s.message);
     rdk_trainer_free(&r);
     rdk_free(ms);

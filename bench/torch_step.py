@@ -5,7 +5,7 @@
     torch_step.py SIZE THREADS STEPS
 
 Prints the same line of CSV as step.c. Tokens are random and made before the clock starts. AdamW in
-its foreach form, GELU in its tanh form; run.sh says in which environment.
+its foreach form, GELU in its tanh form; steps.sh says in which environment.
 """
 import math
 import resource

@@ -144,7 +144,7 @@ build() {
     folder=build/lint-$1 flags=$2
     shift 2
     make -s -j"$JOBS" B="$folder" PROGRAM="$folder/rootdk" CFLAGS="-Werror $flags" "$@" \
-        test-programs
+        test-programs bench-programs
 }
 
 # Undefined symbols of the objects of rooms, one a line: "object symbol".
