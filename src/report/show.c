@@ -205,6 +205,7 @@ static void summary_row(const view *v, size_t i, const char *called, int names)
 /* Bytes of the directory that all names begin with, its slash included. */
 static size_t common_directory(const view *v)
 {
+    if (!v->n) return 0;
     const char *first = v->runs[0]->name, *slash = strrchr(first, '/');
     size_t n = slash ? (size_t)(slash - first) + 1 : 0;
     for (size_t i = 1; i < v->n; i++)
@@ -236,16 +237,16 @@ static void summary(const view *v)
     int names = room < 40 ? (int)room : 40;
     const char *called[MOST_RUNS];
     rdk_text differ[MOST_RUNS], head = {0};
-    bool cut = short_names(v, (size_t)names, called, differ, &head);
-    bool headed = cut && head.size <= (size_t)names;
+    bool shortened = short_names(v, (size_t)names, called, differ, &head);
+    bool headed = shortened && head.size <= (size_t)names;
     fprintf(v->out, "  %-*s %-11s %7s %9s %7s %7s %14s\n", names, headed ? head.data : "run",
             "status", "step", "held-out", "right", "solved", "H/ln n");
     for (size_t g = 0; g < v->n_groups; g++) {
         if (v->n_groups > 1) group_heading(v, g);
         for (size_t i = v->first[g]; i < v->first[g + 1]; i++) summary_row(v, i, called[i], names);
     }
-    for (size_t i = 0; cut && i < v->n; i++) rdk_text_free(&differ[i]);
-    if (cut) rdk_text_free(&head);
+    for (size_t i = 0; shortened && i < v->n; i++) rdk_text_free(&differ[i]);
+    if (shortened) rdk_text_free(&head);
     if (v->more) fprintf(v->out, "  and %zu more, not shown\n", v->more);
     full_names(v, (size_t)names);
 }

@@ -23,9 +23,11 @@ static rdk_interval sensitivity(const rates *w, size_t series)
     return rdk_rate_sensitivity(w->r, series, rdk_verdict_panel(w->r), false);
 }
 
+/* Not one whose runs all diverged, either. */
 static bool learns(const rates *w, size_t series)
 {
-    return sensitivity(w, series).n && !rdk_verdict_stayed(w->r, series);
+    return sensitivity(w, series).n && !rdk_verdict_stayed(w->r, series) &&
+           rdk_verdict_figure(w->r, series, rdk_run_loss).n;
 }
 
 static window window_of(const rates *w, size_t series)

@@ -290,6 +290,24 @@ START_TEST(windows_are_compared_between_equals_alone)
 }
 END_TEST
 
+/* Of runs that all diverged the sensitivity is 0, every one of them counting as chance. */
+START_TEST(what_always_diverges_has_no_window)
+{
+    static const made grid[] = {{"diverged", 2, .9, .9, .5, .3, 1, 1},
+                                {"diverged", 1, .9, .9, .5, .3, 1, 1},
+                                {"done", 1, .9, .9, .5, .3, 1, 1},
+                                {"done", .5, .9, .9, .5, .3, 1, 1}};
+    rdk_setting settings[] = {{option("scale"), "none,sqrt", true},
+                              {option("lr"), "0.001,0.01", true}};
+    begin(settings, 2);
+    for (size_t i = 0; i < a.n_points; i++) run(i, &grid[i]);
+    char *page = page_of_the_grid();
+    holds(page, " that of chance) is 0.25 for <b>sqrt</b>.</li>");
+    rdk_free(page);
+    end();
+}
+END_TEST
+
 /* One seed: whether the best losses differ is not known, so nothing is said of windows. */
 START_TEST(windows_are_not_compared_without_intervals)
 {
@@ -381,6 +399,7 @@ RDK_TEST_MAIN("verdict", {
     ADD(the_same_while_a_run_is_not_finished);
     ADD(nothing_is_claimed_without_intervals_that_part);
     ADD(windows_are_compared_between_equals_alone);
+    ADD(what_always_diverges_has_no_window);
     ADD(windows_are_not_compared_without_intervals);
     ADD(gradients_against_width_are_geometric_means);
     ADD(a_spike_between_drawn_steps_is_saved);
