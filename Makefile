@@ -16,7 +16,8 @@ OPENMP ?= 1
 PREFIX ?= /usr/local
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 B := build/$(MODE)
-ARCH := $(shell uname -m)
+# What the compiler makes programs for: "x86_64", "aarch64", ..
+ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
 
 ROOMS := base kernels autograd ops nn optim tasks probe run report ablate cli
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wconversion -Wno-sign-conversion -Wno-psabi
@@ -29,24 +30,30 @@ FLAGS_asan := $(SANITIZE)
 FLAGS_asan-double := $(SANITIZE) -DRDK_DOUBLE
 FLAGS_tsan := -O1 -g -fsanitize=thread
 FLAGS_portable := -O2
+# For an emulator, which then needs to find no libraries.
+FLAGS_neon := -O3 -static
+FLAGS_neon-double := -O2 -static -DRDK_DOUBLE
 ifeq ($(FLAGS_$(MODE)),)
-  $(error no MODE=$(MODE): release, double, asan, asan-double, tsan or portable)
+  $(error no MODE=$(MODE): release, double, asan, asan-double, tsan, portable, neon or neon-double)
 endif
 ifeq ($(MODE),portable)
   OPENMP := 0
   ISAS := base
 else ifneq ($(filter x86_64 amd64,$(ARCH)),)
   ISAS := base avx2 avx512
+else ifneq ($(filter aarch64% arm64%,$(ARCH)),)
+  ISAS := neon
 else
   ISAS := base
 endif
 ISA_base := -DRDK_VECTOR_BYTES=16
+ISA_neon := -DRDK_VECTOR_BYTES=16
 ISA_avx2 := -DRDK_VECTOR_BYTES=32 -mavx2 -mfma
 ISA_avx512 := -DRDK_VECTOR_BYTES=64 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mavx2 -mfma -mprefer-vector-width=512
 
 # Targets that only start others, and so need nothing probed. `make deps test` runs them in order,
 # also under -j.
-ORDERS := help test asan tsan portable lint format clean deps uninstall
+ORDERS := help test asan tsan neon portable lint format clean deps uninstall
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
   all program library test-programs test asan tsan install: deps
 endif
@@ -158,7 +165,7 @@ SUBMAKE = $(MAKE) -s $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
 NEEDS_CHECK = @printf '\#include <check.h>\n' | $(CC) $(CHECK_FLAGS) -E - >/dev/null 2>&1 || \
 	{ echo "the tests need Check, which this compiler does not find (make deps installs it)" >&2; exit 1; }
 
-.PHONY: test-programs test deps asan tsan portable
+.PHONY: test-programs test deps asan tsan neon portable
 test-programs: $(TESTS) $(PROGRAM)
 $(B)/tests/%: tests/%.c $(LIB) $(wildcard tests/*.h tests/*/*.h)
 	$(call LINK,$(filter-out -Wconversion,$(CFLAGS_ALL)) $(CHECK_FLAGS) -Itests $< $(LIB) $(LINK_FLAGS) $(CHECK_LIBS))
@@ -178,6 +185,9 @@ asan: ## the tests under address and undefined-behaviour sanitizers
 
 tsan: ## kernels and training steps under the thread sanitizer (clang and its OpenMP)
 	@MAKE='$(SUBMAKE)' tests/tsan.sh
+
+neon: ## build for aarch64 and run the kernel tests there (needs a cross compiler and qemu-user)
+	@MAKE='$(SUBMAKE)' tests/neon.sh
 
 portable: ## no OpenMP, base instruction set: build/portable/rootdk
 	@$(SUBMAKE) MODE=portable program
@@ -213,7 +223,15 @@ bench: program bench-programs ## measure steps, kernels, probing, scaling beside
 
 # ---- longer checks --------------------------------------------------------------------------------
 
-.PHONY: reference science science-long recipes browser
+.PHONY: reference science science-long recipes browser exhaustive
+# Its library is the one of the tests; it needs no Check. STRIDE=1009 tries every 1009th float.
+EXHAUSTIVE := $(B)/tests/exhaustive/functions
+$(EXHAUSTIVE): tests/exhaustive/functions.c tests/float_functions.h $(LIB)
+	$(call LINK,$(filter-out -Wconversion,$(CFLAGS_ALL)) -Itests $< $(LIB) $(LINK_FLAGS))
+
+exhaustive: $(EXHAUSTIVE) ## exp, tanh, erf and GELU of every float, on every instruction set (minutes)
+	@$(EXHAUSTIVE) $(STRIDE)
+
 browser: program ## read a report in a headless Chromium (needs chromium and node; else skipped)
 	@tests/browser/report.sh
 
@@ -278,5 +296,5 @@ clean: ## take away all that was built
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo "  MODE=$(MODE)  release, double, asan, asan-double, tsan, portable: a folder each in build/"
+	@echo "  MODE=$(MODE)  release, double, asan, asan-double, tsan, portable, neon, neon-double: a folder each in build/"
 	@echo "  CC=$(CC)  OPENMP=$(OPENMP)  CFLAGS=$(CFLAGS)  LDFLAGS=$(LDFLAGS)  PREFIX=$(PREFIX)  V=$(V) (1: show commands)"

@@ -8,6 +8,7 @@
 
 #include "kernels/kernels.h"
 #include "harness.h"
+#include "isa.h"
 
 enum { ISAS = 3 };
 
@@ -57,16 +58,6 @@ static inline rdk_real *copy_of(const rdk_real *x, size_t n)
 static inline bool same_bits(const rdk_real *a, const rdk_real *b, size_t n)
 {
     return n == 0 || memcmp(a, b, n * sizeof *a) == 0;
-}
-
-/* |got - want| in spacings of the normal floats at want. */
-static inline double ulps(float got, double want)
-{
-    enum { FLOAT_DIGITS = 24, LEAST_EXPONENT = -125 };
-    int exponent;
-    frexp(want, &exponent);
-    if (exponent < LEAST_EXPONENT) exponent = LEAST_EXPONENT;
-    return fabs((double)got - want) * ldexp(1.0, FLOAT_DIGITS - exponent);
 }
 
 /* Values, largest difference relative to max(|want|, least). */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run.sh DIRECTORY...: runs every test program there (two at a time), prints each one's name
 # and Check's closing line, all that a failing one said, and closes with the sum in Check's own form.
+# RDK_RUN_WITH: a command that runs the programs, as an emulator does.
 # Fails where a test failed, a program crashed or ran no test, or where there is no program at all.
 set -u
 
@@ -18,7 +19,8 @@ limited() {
 one() {
     name=${1#build/}
     output=$ROOTDK_TESTS/$(echo "$name" | tr / .)
-    limited "$1" >"$output" 2>&1
+    # shellcheck disable=SC2086 # words
+    limited ${RDK_RUN_WITH-} "$1" >"$output" 2>&1
     status=$?
     line=$(grep -E '^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+$' "$output" | tail -n 1)
     numbers=$(echo "${line:-0%: Checks: 0, Failures: 0, Errors: 0}" | tr -cs '0-9' ' ')

@@ -41,6 +41,7 @@ rdk_tensor *rdk_scale(rdk_tape *t, rdk_tensor *x, double factor); /* y = factor 
 rdk_tensor *rdk_exp(rdk_tape *t, rdk_tensor *x);
 rdk_tensor *rdk_log(rdk_tape *t, rdk_tensor *x);
 rdk_tensor *rdk_tanh(rdk_tape *t, rdk_tensor *x);
+rdk_tensor *rdk_erf(rdk_tape *t, rdk_tensor *x);
 rdk_tensor *rdk_relu(rdk_tape *t, rdk_tensor *x); /* gradient 0 at 0 */
 rdk_tensor *rdk_gelu(rdk_tape *t, rdk_tensor *x); /* x Phi(x), exact (erf) */
 rdk_tensor *rdk_silu(rdk_tape *t, rdk_tensor *x); /* x / (1 + exp(-x)) */

@@ -55,7 +55,7 @@ typedef struct rdk_head_figures {
 /* The sum of the squares of columns head * d_k .. of x: [tokens, H d_k]. */
 double rdk_head_squares(const rdk_real *x, size_t tokens, size_t heads, size_t head, size_t d_k);
 /* rows: [B, H, T] of one layer; q, k: [B, T, H d_k] or NULL; lengths [B] or NULL (padding of q and
- * k is left out). scratch: B * T doubles. */
+ * k is left out). scratch: 2 B T doubles. */
 rdk_head_figures rdk_head_measure(const rdk_attention_row *rows, size_t batch, size_t heads,
                                   size_t len, size_t head, const rdk_real *q, const rdk_real *k,
                                   size_t d_k, const int32_t *lengths, double *scratch);

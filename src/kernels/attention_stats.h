@@ -61,20 +61,20 @@ static void stats_add_weights(row_stats *t, size_t n, const rdk_real *s, const r
 {
     const rdk_real max = (rdk_real)t->max;
     vreal low = v_set(max), r = v_set(0), a = v_set(0), b2 = v_set(0), b3 = v_set(0);
-    vint equal = {0};
+    vreal equal = v_set(0);
     for (size_t j = 0; j < n; j += LANES) {
         vreal score = v_visible(v_load(s + j), j, n, -INFINITY), d = stats_below(score, max);
         vreal x = (vreal)((vint)v_load(w + j) & (score < max));
         low = v_min(low, v_visible(score, j, n, max));
-        equal += score == max;
+        equal += v_select(score == max, v_set(1), v_set(0));
         r += x;
         a += x * d;
         b2 += x * x;
         b3 += x * x * x;
     }
-    double ties = holds_max ? -1 : 0;
-    for (int l = 0; l < LANES; l++) ties -= (double)equal[l];
-    t->min = fmin(t->min, -(double)v_hmax(-low));
+    double ties = (double)v_sum(equal) - (holds_max ? 1 : 0);
+    double least = -(double)v_hmax(-low);
+    if (least < t->min) t->min = least;
     t->r += (double)v_sum(r) + ties;
     t->a += (double)v_sum(a);
     t->b2 += (double)v_sum(b2) + ties;
@@ -122,10 +122,15 @@ static void stats_add_moments(row_stats *t, size_t n, const rdk_real *s)
         origin = (double)middle;
         sum = stats_sums_about(middle, n, s, &squares);
     }
-    double mean = origin + sum / count, all = count + (double)t->n;
-    double apart = mean - t->mean;
-    t->squares += squares - sum * sum / count + apart * apart * count * (double)t->n / all;
-    t->mean += apart * count / all;
+    double mean = origin + sum / count;
+    squares -= sum * sum / count;
+    if (t->n > 0) {
+        double apart = mean - t->mean, share = count / (count + (double)t->n);
+        squares += apart * apart * share * (double)t->n + t->squares;
+        mean = t->mean + apart * share;
+    }
+    t->squares = squares;
+    t->mean = mean;
     t->n += n;
 }
 
@@ -168,7 +173,8 @@ static void stats_add_uncapped(row_stats *t, size_t n, rdk_real factor, const rd
         vreal x = v_visible(v_load(product + j), j, n, 0);
         most = v_max(most, v_max(x, -x));
     }
-    t->uncapped = fmax(t->uncapped, fabs((double)factor * (double)v_hmax(most)));
+    double largest = fabs((double)factor * (double)v_hmax(most));
+    if (largest > t->uncapped) t->uncapped = largest;
 }
 
 /* After the last block: the sink is one more outcome of the softmax, and no score of a key. */
@@ -188,10 +194,11 @@ static void stats_add_sink(row_stats *t, double sink)
 
 static rdk_attention_row stats_row(const row_stats *t, bool sink)
 {
+    double up = fabs(t->max), down = fabs(t->min);
     return (rdk_attention_row){
         .n = (int32_t)t->n,
         .max = (rdk_real)t->max,
-        .abs_max = (rdk_real)fmax(fabs(t->max), fabs(t->min)),
+        .abs_max = (rdk_real)(down > up ? down : up),
         .mean = (rdk_real)t->mean,
         .peak = (rdk_real)(t->max - t->mean),
         .variance = t->n ? t->squares / (double)t->n : 0,

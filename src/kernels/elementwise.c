@@ -4,8 +4,9 @@
  *
  * Invariant: a kernel gives an element the same bits wherever it stands in the array, in whole
  * vectors or in the tail. NaN in gives NaN out; an infinity goes where the formula sends it.
- * Read next: vector.h (exp, tanh), rows.c. */
+ * Read next: vector.h (exp, tanh), erf.h, rows.c. */
 #include "chunks.h"
+#include "erf.h"
 #include "kernels.h"
 #include "vector.h"
 
@@ -15,8 +16,7 @@
  * 2, by (1 + tanh u) / 2 = sigmoid(2u). */
 static const rdk_real gelu_rate = (rdk_real)1.5957691216057308; /* 2 sqrt(2/pi) */
 static const rdk_real gelu_cubic = (rdk_real)0.044715;
-static const rdk_real root_half = (rdk_real)0.70710678118654752;
-static const rdk_real normal_peak = (rdk_real)0.39894228040143268; /* 1 / sqrt(2 pi) */
+static const rdk_real erf_rate = (rdk_real)1.1283791670955126; /* 2 / sqrt(pi), erf'(0) */
 
 static inline vreal v_log(vreal x)
 {
@@ -27,13 +27,6 @@ static inline vreal v_log(vreal x)
 static inline vreal v_relu(vreal x)
 {
     return v_select(x <= 0, v_set(0), x);
-}
-
-/* The normal distribution function, by erfc: no cancellation on the left. */
-static inline vreal v_normal_cdf(vreal x)
-{
-    for (int l = 0; l < LANES; l++) x[l] = r_erfc(-root_half * x[l]) / 2;
-    return x;
 }
 
 static inline vreal v_gelu(vreal x)
@@ -71,6 +64,12 @@ static inline vreal tanh_slope(vreal x, vreal y, vreal dy)
     return dy * v_tanh_slope(x);
 }
 
+static inline vreal erf_slope(vreal x, vreal y, vreal dy)
+{
+    (void)y;
+    return dy * (erf_rate * v_exp(-x * x));
+}
+
 static inline vreal relu_slope(vreal x, vreal y, vreal dy)
 {
     (void)y;
@@ -80,8 +79,7 @@ static inline vreal relu_slope(vreal x, vreal y, vreal dy)
 static inline vreal gelu_exact_slope(vreal x, vreal y, vreal dy)
 {
     (void)y;
-    vreal density = normal_peak * v_exp(x * x * (rdk_real)-0.5);
-    return dy * (v_normal_cdf(x) + x * density);
+    return dy * v_gelu_slope(x);
 }
 
 /* d/dx (x s), s = sigmoid(u): s + x s (1 - s) u'. With e = exp(-u): 1 - s = e s, without
@@ -136,6 +134,9 @@ static void map_chunk(rdk_map f, size_t n, const rdk_real *x, rdk_real *y)
     case RDK_MAP_TANH:
         map_range(v_tanh, n, x, y);
         break;
+    case RDK_MAP_ERF:
+        map_range(v_erf, n, x, y);
+        break;
     case RDK_MAP_RELU:
         map_range(v_relu, n, x, y);
         break;
@@ -187,6 +188,9 @@ static void slope_chunk(rdk_map f, size_t n, const rdk_real *x, const rdk_real *
         break;
     case RDK_MAP_TANH:
         slope_range(tanh_slope, n, x, y, dy, dx, add);
+        break;
+    case RDK_MAP_ERF:
+        slope_range(erf_slope, n, x, y, dy, dx, add);
         break;
     case RDK_MAP_RELU:
         slope_range(relu_slope, n, x, y, dy, dx, add);

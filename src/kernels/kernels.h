@@ -3,8 +3,8 @@
  *
  * They are compiled once per instruction set from the same sources: src/kernels/isa.c includes the
  * other .c files, whose functions are static, and exports one constant table. Which table is used
- * is decided once, by what the processor has (RDK_ISA=base|avx2|avx512 in the environment forces
- * one).
+ * is decided once, by what the processor has (RDK_ISA=base|avx2|avx512, on aarch64 neon, in the
+ * environment forces one).
  *
  * Invariants:
  * - the result does not depend on the number of threads: every element is written by one thread,
@@ -12,7 +12,7 @@
  * - matrices are row-major with a row stride (ld) in elements; arrays do not overlap unless said;
  * - "+=" in a comment means the kernel adds into the array, "=" that it overwrites;
  * - any size may be 0.
- * Read next: vector.h (the vector type, exp and tanh), gemm.c, attention.c. */
+ * Read next: vector.h (the vector type, exp and tanh), erf.h, gemm.c, attention.c. */
 #ifndef RDK_KERNELS_H
 #define RDK_KERNELS_H
 
@@ -24,6 +24,7 @@ typedef enum rdk_map {
     RDK_MAP_EXP,
     RDK_MAP_LOG,
     RDK_MAP_TANH,
+    RDK_MAP_ERF,
     RDK_MAP_RELU,
     RDK_MAP_GELU,
     RDK_MAP_GELU_TANH,

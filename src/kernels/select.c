@@ -13,7 +13,11 @@
 
 #include "attention_scratch.h"
 
+#ifdef RDK_HAS_neon
+extern const rdk_kernels rdk_kernels_neon;
+#else
 extern const rdk_kernels rdk_kernels_base;
+#endif
 #ifdef RDK_HAS_avx2
 extern const rdk_kernels rdk_kernels_avx2;
 #endif
@@ -40,7 +44,11 @@ static int runnable(const rdk_kernels *table[TABLES_MAX])
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         table[n++] = &rdk_kernels_avx2;
 #endif
+#ifdef RDK_HAS_neon /* every aarch64 has it */
+    table[n++] = &rdk_kernels_neon;
+#else
     table[n++] = &rdk_kernels_base;
+#endif
     return n;
 }
 

@@ -59,6 +59,18 @@ rdk_tensor *rdk_tanh(rdk_tape *t, rdk_tensor *x)
     return map(t, x, RDK_MAP_TANH, &rdk_op_tanh);
 }
 
+static void erf_backward(rdk_tape *t, const rdk_node *n)
+{
+    map_backward(t, n, RDK_MAP_ERF);
+}
+
+const rdk_op rdk_op_erf = {"erf", "y = 2/sqrt(pi) int_0^x exp(-u^2) du", erf_backward};
+
+rdk_tensor *rdk_erf(rdk_tape *t, rdk_tensor *x)
+{
+    return map(t, x, RDK_MAP_ERF, &rdk_op_erf);
+}
+
 static void relu_backward(rdk_tape *t, const rdk_node *n)
 {
     map_backward(t, n, RDK_MAP_RELU);

@@ -15,6 +15,7 @@ static const rdk_op *const ops[] = {
     &rdk_op_exp,
     &rdk_op_log,
     &rdk_op_tanh,
+    &rdk_op_erf,
     &rdk_op_relu,
     &rdk_op_gelu,
     &rdk_op_gelu_tanh,

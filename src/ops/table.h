@@ -12,8 +12,8 @@
 extern const rdk_op rdk_op_matmul, rdk_op_linear, rdk_op_spectral_scale;
 extern const rdk_op rdk_op_add, rdk_op_sub, rdk_op_mul, rdk_op_div;
 extern const rdk_op rdk_op_scale;
-extern const rdk_op rdk_op_exp, rdk_op_log, rdk_op_tanh, rdk_op_relu, rdk_op_gelu, rdk_op_gelu_tanh,
-    rdk_op_silu;
+extern const rdk_op rdk_op_exp, rdk_op_log, rdk_op_tanh, rdk_op_erf, rdk_op_relu, rdk_op_gelu,
+    rdk_op_gelu_tanh, rdk_op_silu;
 extern const rdk_op rdk_op_softmax, rdk_op_log_softmax;
 extern const rdk_op rdk_op_layer_norm, rdk_op_rms_norm, rdk_op_l2_norm;
 extern const rdk_op rdk_op_transpose, rdk_op_slice, rdk_op_concat;

@@ -36,12 +36,18 @@ typedef struct head_sums {
     double max, abs_max, uncapped, peak, mean, theta, cosine, cosine2, pairs;
 } head_sums;
 
+/* fmax, which compilers call rather than inline. x: kept where y is NaN. */
+static double larger(double x, double y)
+{
+    return y > x ? y : x;
+}
+
 static void add_row(head_sums *s, const rdk_attention_row *row, const rdk_row_figures *f)
 {
-    s->max = fmax(s->max, (double)row->max);
-    s->abs_max = fmax(s->abs_max, (double)row->abs_max);
-    s->uncapped = fmax(s->uncapped, (double)row->uncapped);
-    s->peak = fmax(s->peak, (double)row->peak);
+    s->max = larger(s->max, (double)row->max);
+    s->abs_max = larger(s->abs_max, (double)row->abs_max);
+    s->uncapped = larger(s->uncapped, (double)row->uncapped);
+    s->peak = larger(s->peak, (double)row->peak);
     s->mean += (double)row->mean;
     s->theta += f->theta;
     s->cosine += (double)row->cosine;
@@ -49,8 +55,8 @@ static void add_row(head_sums *s, const rdk_attention_row *row, const rdk_row_fi
     s->pairs += (double)row->n;
 }
 
-/* traces: those of the rows that count, in order. */
-static rdk_head_figures averages(const head_rows *r, double *traces)
+/* traces, frobs: of the Jacobians of the rows that count, in order. */
+static rdk_head_figures averages(const head_rows *r, double *traces, double *frobs)
 {
     rdk_tally t = rdk_tally_begin(longest_row(r));
     head_sums s = {.max = -INFINITY};
@@ -61,6 +67,7 @@ static rdk_head_figures averages(const head_rows *r, double *traces)
             if (row->n == 0) continue;
             rdk_row_figures f = rdk_row_measure(row);
             traces[t.rows] = f.jacobian_trace;
+            frobs[t.rows] = sqrt(f.jacobian_frob2);
             rdk_tally_add(&t, (size_t)row->n, row->sink, row->variance, &f);
             add_row(&s, row, &f);
         }
@@ -86,18 +93,6 @@ static rdk_head_figures averages(const head_rows *r, double *traces)
         .q_k_cosine_rms = t.rows ? sqrt(s.cosine2 / s.pairs) : NAN,
         .rows = t.rows,
     };
-}
-
-static double median_frob(const head_rows *r, double *scratch)
-{
-    size_t n = 0;
-    for (size_t b = 0; b < r->batch; b++) {
-        for (size_t i = 0; i < r->len; i++) {
-            const rdk_attention_row *row = row_at(r, b, i);
-            if (row->n > 0) scratch[n++] = sqrt(rdk_row_measure(row).jacobian_frob2);
-        }
-    }
-    return rdk_quantile(scratch, n, 50);
 }
 
 /* ---- the gradient at the scores -------------------------------------------------------------- */
@@ -175,9 +170,10 @@ rdk_head_figures rdk_head_measure(const rdk_attention_row *rows, size_t batch, s
                                   size_t d_k, const int32_t *lengths, double *scratch)
 {
     head_rows r = {rows + head * len, batch, heads * len, len};
-    rdk_head_figures f = averages(&r, scratch);
+    double *frobs = scratch + batch * len;
+    rdk_head_figures f = averages(&r, scratch, frobs);
     f.jacobian_trace_median = rdk_quantile(scratch, f.rows, 50);
-    f.jacobian_frob_median = median_frob(&r, scratch);
+    f.jacobian_frob_median = rdk_quantile(frobs, f.rows, 50);
     gradient_figures(&f, &r, scratch);
     f.q_rms = head_rms(q, &r, heads, head, d_k, lengths);
     f.k_rms = head_rms(k, &r, heads, head, d_k, lengths);

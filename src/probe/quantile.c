@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: MIT
- * Hoare's selection (1961): halves what is still in question by a pivot in its middle.
- * Invariant: no element is compared but with <, so NaN ends the search early and nothing worse.
+ * Selection by halving what is still in question (Hoare 1961), in passes without a branch that
+ * follows the data: which side of the pivot an element is on is not to be guessed.
+ * Invariant: each round ends or takes the elements equal to its pivot out of the question, so it
+ * comes to an end, also with NaN (which are in no order) and where all are equal.
  * Read next: head.c. */
 #include "quantile.h"
 
 #include <math.h>
+#include <stdbool.h>
 
-static void swap(double *a, double *b)
+/* Moves what is below the pivot, or `equal` to it, to the front of x[from .. end - 1]; returns
+ * where the rest begins. */
+static size_t part(double *x, size_t from, size_t end, double pivot, bool equal)
 {
-    double x = *a;
-    *a = *b;
-    *b = x;
-}
-
-/* Hoare's partition of x[low .. high], low < high: returns m < high with none of x[low .. m] larger
- * than any of x[m + 1 .. high]. The pivot stands before x[high], so that m cannot be high. */
-static size_t part(double *x, size_t low, size_t high)
-{
-    double pivot = x[low + (high - low) / 2];
-    size_t i = low, j = high;
-    for (;; i++, j--) {
-        while (x[i] < pivot) i++;
-        while (pivot < x[j]) j--;
-        if (i >= j) return j;
-        swap(&x[i], &x[j]);
+    size_t rest = from;
+    for (size_t i = from; i < end; i++) {
+        double v = x[i];
+        x[i] = x[rest];
+        x[rest] = v;
+        rest += equal ? v <= pivot : v < pivot;
     }
+    return rest;
 }
 
 void rdk_move_smallest(double *x, size_t n, size_t k)
 {
     if (k == 0 || k >= n) return;
-    size_t low = 0, high = n - 1; /* the k-th smallest is in x[low .. high] */
-    while (low < high) {
-        size_t m = part(x, low, high);
-        if (k - 1 <= m)
-            high = m;
-        else
-            low = m + 1;
+    size_t from = 0, end = n; /* the k-th smallest is in x[from .. end - 1] */
+    while (end - from > 1) {
+        double pivot = x[from + (end - from) / 2];
+        size_t rest = part(x, from, end, pivot, false);
+        if (k <= rest) {
+            end = rest;
+            continue;
+        }
+        from = part(x, rest, end, pivot, true);
+        if (k <= from) return;
+        if (from == rest) return; /* the pivot is NaN */
     }
 }
 

@@ -16,7 +16,7 @@ struct rdk_measure {
     rdk_tensor **q, **k;                 /* [workers, layers], likewise */
     double *q_squares, *k_squares;       /* [layers, heads, all] */
     int32_t *length;                     /* [all] */
-    double *scratch;                     /* [threads, all * len] */
+    double *scratch;                     /* [threads, 2 * all * len] */
     rdk_head_figures *figures;           /* [layers, heads] of the last measured update */
 };
 
@@ -37,7 +37,7 @@ rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s)
     m->k = rdk_alloc(r->workers * m->layers, sizeof(rdk_tensor *), s);
     m->q_squares = rdk_alloc(heads * all, sizeof *m->q_squares, s);
     m->k_squares = rdk_alloc(heads * all, sizeof *m->k_squares, s);
-    m->scratch = rdk_alloc((size_t)rdk_threads() * all, m->len * sizeof *m->scratch, s);
+    m->scratch = rdk_alloc((size_t)rdk_threads() * 2 * all, m->len * sizeof *m->scratch, s);
     m->figures = rdk_alloc(heads, sizeof *m->figures, s);
     m->length = r->batch.length;
     if (rdk_ok(s)) return m;
@@ -103,7 +103,7 @@ void rdk_measure_finish(rdk_measure *m)
     double entries = tokens ? (double)tokens * (double)m->d_k : NAN;
     RDK_PARALLEL_FOR
     for (size_t at = 0; at < m->layers * m->heads; at++) {
-        double *scratch = m->scratch + (size_t)rdk_thread_index() * all * m->len;
+        double *scratch = m->scratch + (size_t)rdk_thread_index() * 2 * all * m->len;
         rdk_head_figures f =
             rdk_head_measure(m->rows + at / m->heads * rows, all, m->heads, m->len, at % m->heads,
                              NULL, NULL, m->d_k, m->length, scratch);

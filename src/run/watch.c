@@ -13,7 +13,7 @@
 
 /* One of SHARE sequences of an update is watched, so that the two passes cost what they cost in
  * proportion to a step; by the whole update, not by the micro-batch. */
-enum { SHARE = 16, MOST_WATCHED = 16 };
+enum { SHARE = 32, MOST_WATCHED = 16 };
 
 struct rdk_watch {
     size_t layers;

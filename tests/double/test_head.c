@@ -61,7 +61,7 @@ static batch_case *new_case(const int32_t lengths[B], bool causal, double sigma)
 
 static rdk_head_figures measure(const batch_case *c, size_t head)
 {
-    double scratch[ROWS];
+    double scratch[2 * ROWS];
     return rdk_head_measure(c->rows, B, H, T, head, c->q, c->k, D_K, c->lengths, scratch);
 }
 
@@ -221,7 +221,7 @@ END_TEST
 /* One sequence, one head; only what is given is set. */
 static rdk_head_figures of_rows(const rdk_attention_row *rows, size_t n)
 {
-    double scratch[128];
+    double scratch[2 * 128];
     return rdk_head_measure(rows, 1, 1, n, 0, NULL, NULL, 1, NULL, scratch);
 }
 

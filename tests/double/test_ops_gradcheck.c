@@ -22,6 +22,7 @@ BUILDER(scale, rdk_scale(t, x[0], -1.7))
 BUILDER(exponential, rdk_exp(t, x[0]))
 BUILDER(logarithm, rdk_log(t, x[0]))
 BUILDER(tangent, rdk_tanh(t, x[0]))
+BUILDER(error_function, rdk_erf(t, x[0]))
 BUILDER(relu, rdk_relu(t, x[0]))
 BUILDER(gelu, rdk_gelu(t, x[0]))
 BUILDER(gelu_tanh, rdk_gelu_tanh(t, x[0]))
@@ -150,6 +151,7 @@ static const row rows[] = {
     {"exp", exponential, 1, {"mn"}, ANY},
     {"log", logarithm, 1, {"mn"}, POSITIVE},
     {"tanh", tangent, 1, {"bmn"}, ANY},
+    {"erf", error_function, 1, {"mn"}, ANY},
     {"relu", relu, 1, {"mn"}, ANY},
     {"gelu", gelu, 1, {"mn"}, ANY},
     {"gelu_tanh", gelu_tanh, 1, {"mn"}, ANY},

@@ -141,7 +141,7 @@ START_TEST(head_of_the_kernel)
 {
     attention_case *c = run(rdk_kernels_get(), .25, true, 0);
     rdk_attention_row direct[ROWS];
-    double scratch[B * T];
+    double scratch[2 * B * T];
     for (size_t b = 0; b < B; b++)
         for (size_t h = 0; h < H; h++)
             for (size_t i = 0; i < T; i++) {

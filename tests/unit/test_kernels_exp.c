@@ -1,56 +1,64 @@
 /* SPDX-License-Identifier: MIT
- * exp and tanh of the kernels over the floats themselves: the bounds that src/kernels/vector.h
- * states, its special values, and that place in the array does not matter. */
+ * exp, tanh, erf and the exact GELU of the kernels over the floats themselves: the bounds that
+ * src/kernels/vector.h and erf.h state, special values, and that place in the array does not
+ * matter. `make exhaustive` tries the floats that the strides here leave out. */
 #include "kernels_support.h"
+#include "float_functions.h"
 
-enum { BLOCK = 8192 };
-
-static float from_bits(uint32_t bits)
+/* The worst error of k over every stride-th float of f between first and last, of f's sign. */
+static double worst_ulps(const rdk_kernels *k, const float_function *f, uint32_t first,
+                         uint32_t last, uint32_t stride)
 {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    float_error worst = {0};
+    float_scan(1, &k, f, first, last, stride, &worst);
+    return worst.ulps;
 }
 
-static uint32_t to_bits(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-/* The largest distance in ulps over every stride-th float from first to last, of one sign. */
-static double worst_ulps(const rdk_kernels *k, rdk_map f, double (*truth)(double), float first,
-                         float last, uint32_t stride)
-{
-    static float x[BLOCK], y[BLOCK];
-    uint32_t sign = to_bits(last) & 0x80000000u, at = to_bits(first) & 0x7fffffffu;
-    const uint32_t end = to_bits(last) & 0x7fffffffu;
-    double worst = 0;
-    while (at <= end) { /* asserts stay out of the loops here: each costs a system call */
-        size_t n = 0;
-        for (; n < BLOCK && at <= end; at += stride) x[n++] = from_bits(at | sign);
-        k->map(f, n, x, y);
-        for (size_t i = 0; i < n && !isnan(worst); i++) {
-            double error = ulps(y[i], truth((double)x[i]));
-            if (!(error <= worst)) worst = error; /* NaN too, once and for all */
-        }
-    }
-    return worst;
-}
-
-static const float log_largest = 88.7228317f, log_least_normal = -87.3365402f;
-
-START_TEST(exp_is_within_1_01_ulp_in_its_whole_range)
+START_TEST(every_1009th_float_is_within_its_bound)
 {
     TABLE(k);
-    ck_assert_double_le(worst_ulps(k, RDK_MAP_EXP, exp, 0, log_largest, 1009), 1.01);
-    ck_assert_double_le(worst_ulps(k, RDK_MAP_EXP, exp, -0.0f, log_least_normal, 1009), 1.01);
-    ck_assert_double_le(worst_ulps(k, RDK_MAP_EXP, exp, 88.7f, log_largest, 1), 1.01);
-    ck_assert_double_le(worst_ulps(k, RDK_MAP_EXP, exp, -87.33f, log_least_normal, 1), 1.01);
-    ck_assert_double_le(worst_ulps(k, RDK_MAP_EXP, exp, 0.346f, 0.347f, 1), 1.01);
+    for (size_t i = 0; i < FLOAT_FUNCTIONS; i++) {
+        const float_function *f = float_functions + i;
+        double worst = worst_ulps(k, f, float_first(f), float_last(f), 1009);
+        ck_assert_msg(worst <= f->bound, "%s up to %g: %g ulp", f->name, (double)f->last, worst);
+    }
 }
 END_TEST
+
+/* Where the worst errors are, where a formula takes over from another, and the ends: every float.
+ */
+START_TEST(every_float_of_some_intervals_is_within_its_bound)
+{
+    TABLE(k);
+    static const float intervals[][2] = {
+        {0.0303f, 0.0304f}, {0.0615f, 0.062f}, {0.346f, 0.347f}, {0.7499f, 0.766f},
+        {0.9999f, 1.0001f}, {6.625f, 6.626f},  {9.999f, 10.01f}, {12.949f, 12.951f},
+        {87.33f, 87.34f},   {88.7f, 88.73f},   {3.999f, 4.001f},
+    };
+    for (size_t i = 0; i < FLOAT_FUNCTIONS; i++) {
+        const float_function *f = float_functions + i;
+        for (size_t j = 0; j < COUNT(intervals); j++) {
+            uint32_t first = to_bits(intervals[j][0]), last = to_bits(intervals[j][1]);
+            if (first < float_first(f)) first = float_first(f);
+            if (last > float_last(f)) last = float_last(f);
+            double worst = worst_ulps(k, f, first, last, 1);
+            ck_assert_msg(worst <= f->bound, "%s at %g: %g ulp", f->name, (double)intervals[j][0],
+                          worst);
+        }
+    }
+}
+END_TEST
+
+/* Every kind of NaN gives NaN, also one whose low bits an exponent would be added to. */
+static void check_nan(const rdk_kernels *k, rdk_map f)
+{
+    float nan[] = {NAN, -NAN, from_bits(0x7fc001ffu), from_bits(0x7f800001u),
+                   from_bits(0xffffffffu)};
+    float ones[] = {1, 1, 1, 1, 1}, y[COUNT(nan)];
+    k->map(f, COUNT(nan), nan, y);
+    k->map_backward(f, COUNT(nan), nan, y, ones, ones, false);
+    for (size_t i = 0; i < COUNT(nan); i++) ck_assert(isnan(y[i]) && isnan(ones[i]));
+}
 
 START_TEST(exp_of_special_values)
 {
@@ -60,20 +68,7 @@ START_TEST(exp_of_special_values)
     const float want[] = {1, 1, 1, 1, INFINITY, 0, INFINITY, 0, INFINITY, 0, 0, 1};
     k->map(RDK_MAP_EXP, COUNT(x), x, x);
     for (size_t i = 0; i < COUNT(x); i++) ck_assert_float_eq(x[i], want[i]);
-    /* every kind of NaN, also one whose low bits the exponent would be added to */
-    float nan[] = {NAN, -NAN, from_bits(0x7fc001ffu), from_bits(0x7f800001u),
-                   from_bits(0xffffffffu)};
-    k->map(RDK_MAP_EXP, COUNT(nan), nan, nan);
-    for (size_t i = 0; i < COUNT(nan); i++) ck_assert(isnan(nan[i]));
-}
-END_TEST
-
-START_TEST(tanh_is_within_3_ulp_of_every_float)
-{
-    TABLE(k);
-    ck_assert_double_le(worst_ulps(k, RDK_MAP_TANH, tanh, 1e-37f, 3e38f, 1009), 3);
-    ck_assert_double_le(worst_ulps(k, RDK_MAP_TANH, tanh, -1e-37f, -3e38f, 1009), 3);
-    ck_assert_double_le(worst_ulps(k, RDK_MAP_TANH, tanh, 0.0615f, 0.062f, 1), 3);
+    check_nan(k, RDK_MAP_EXP);
 }
 END_TEST
 
@@ -84,9 +79,36 @@ START_TEST(tanh_of_special_values)
     const float want[] = {0, -0.0f, 1e-40f, -1e-40f, 1, -1, 1, -1};
     k->map(RDK_MAP_TANH, COUNT(x), x, x);
     for (size_t i = 0; i < COUNT(x); i++) ck_assert_uint_eq(to_bits(x[i]), to_bits(want[i]));
-    float nan[] = {NAN, -NAN};
-    k->map(RDK_MAP_TANH, COUNT(nan), nan, nan);
-    ck_assert(isnan(nan[0]) && isnan(nan[1]));
+    check_nan(k, RDK_MAP_TANH);
+}
+END_TEST
+
+/* Near 0 erf(x) = 2 / sqrt(pi) x, which rounds to x of the least float. */
+START_TEST(erf_of_special_values)
+{
+    TABLE(k);
+    float x[] = {0, -0.0f, 1e-45f, -1e-45f, INFINITY, -INFINITY, 4, -4};
+    const float want[] = {0, -0.0f, 1e-45f, -1e-45f, 1, -1, 1, -1};
+    k->map(RDK_MAP_ERF, COUNT(x), x, x);
+    for (size_t i = 0; i < COUNT(x); i++) ck_assert_uint_eq(to_bits(x[i]), to_bits(want[i]));
+    check_nan(k, RDK_MAP_ERF);
+}
+END_TEST
+
+/* -5 Phi(-5) = -1.43325786e-6, of which 1 + erf(-5 / sqrt(2)) in float has no digit but the first.
+ */
+START_TEST(gelu_of_special_values)
+{
+    TABLE(k);
+    float x[] = {0, -0.0f, -5, 5, INFINITY, -13, -3e38f, -12}, y[COUNT(x)];
+    const double want[] = {0, 0, -1.4332578594e-6,  4.99999856674, INFINITY,
+                           0, 0, -2.13177853449e-32};
+    const double bound[] = {0, 0, 5, 1, 0, 0, 0, 5};
+    k->map(RDK_MAP_GELU, COUNT(x), x, y);
+    for (size_t i = 0; i < COUNT(x); i++)
+        ck_assert((double)y[i] == want[i] || ulps(y[i], want[i]) <= bound[i]);
+    ck_assert(!signbit(y[0]) && signbit(y[1]));
+    check_nan(k, RDK_MAP_GELU);
 }
 END_TEST
 
@@ -106,10 +128,12 @@ START_TEST(the_place_in_the_array_changes_no_bit)
 }
 END_TEST
 
-RDK_TEST_MAIN("kernels: exp and tanh", {
-    ADD_LOOP(exp_is_within_1_01_ulp_in_its_whole_range, ISAS);
+RDK_TEST_MAIN("kernels: exp, tanh, erf and GELU", {
+    ADD_LOOP(every_1009th_float_is_within_its_bound, ISAS);
+    ADD_LOOP(every_float_of_some_intervals_is_within_its_bound, ISAS);
     ADD_LOOP(exp_of_special_values, ISAS);
-    ADD_LOOP(tanh_is_within_3_ulp_of_every_float, ISAS);
     ADD_LOOP(tanh_of_special_values, ISAS);
+    ADD_LOOP(erf_of_special_values, ISAS);
+    ADD_LOOP(gelu_of_special_values, ISAS);
     ADD_LOOP(the_place_in_the_array_changes_no_bit, ISAS);
 })

@@ -9,7 +9,8 @@ START_TEST(tables_are_listed_best_first)
     while (rdk_kernels_at(n)) n++;
     ck_assert_int_ge(n, 1);
     ck_assert_int_le(n, ISAS);
-    ck_assert_str_eq(rdk_kernels_at(n - 1)->isa, "base");
+    const char *last = rdk_kernels_at(n - 1)->isa;
+    ck_assert(!strcmp(last, "base") || (n == 1 && !strcmp(last, "neon")));
     ck_assert_ptr_null(rdk_kernels_at(-1));
     ck_assert_ptr_null(rdk_kernels_at(n + 1));
     for (int i = 0; i < n; i++)
@@ -32,7 +33,7 @@ START_TEST(every_table_can_be_forced)
     setenv("RDK_ISA", k->isa, 1);
     if (getenv("CK_FORK")) return; /* one process for all: the choice is made */
     ck_assert_ptr_eq(rdk_kernels_get(), k);
-    setenv("RDK_ISA", "base", 1);
+    setenv("RDK_ISA", plainest_isa(), 1);
     ck_assert_ptr_eq(rdk_kernels_get(), k);
 }
 END_TEST
@@ -46,8 +47,9 @@ START_TEST(unknown_names_choose_the_best)
     ck_assert_int_eq(rdk_isa_check(&s), !names[_i][0]);
     if (!names[_i][0]) return;
     ck_assert_int_eq(s.code, RDK_EVALUE);
-    ck_assert_msg(strstr(s.message, names[_i]) && strstr(s.message, "base"), "%s", s.message);
-    setenv("RDK_ISA", "base", 1);
+    ck_assert_msg(strstr(s.message, names[_i]) && strstr(s.message, plainest_isa()), "%s",
+                  s.message);
+    setenv("RDK_ISA", plainest_isa(), 1);
     ck_assert(rdk_isa_check(&s));
 }
 END_TEST

@@ -170,6 +170,7 @@ START_TEST(functions)
     ASSERT_VALUES(rdk_exp(t, x), exp(-1), 1, exp(2));
     ASSERT_VALUES(rdk_log(t, LEAF(DIMS(2), 1, 1, 5)), 0, log(5));
     ASSERT_VALUES(rdk_tanh(t, x), tanh(-1), 0, tanh(2));
+    ASSERT_VALUES(rdk_erf(t, x), -0.842700793, 0, 0.995322265);
     ASSERT_VALUES(rdk_relu(t, x), 0, 0, 2);
     ASSERT_VALUES(rdk_silu(t, x), -1 / (1 + exp(1)), 0, 2 / (1 + exp(-2)));
     ASSERT_VALUES(rdk_gelu(t, x), -0.158655254, 0, 1.954499736); /* x Phi(x), normal table */
@@ -178,6 +179,7 @@ START_TEST(functions)
     ASSERT_VALUES(rdk_gelu_tanh(t, far), 0, 1000);
     ASSERT_VALUES(rdk_silu(t, far), 0, 1000);
     ASSERT_VALUES(rdk_tanh(t, far), -1, 1);
+    ASSERT_VALUES(rdk_erf(t, far), -1, 1);
 }
 END_TEST
 
