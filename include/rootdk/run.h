@@ -145,7 +145,7 @@ typedef enum { RDK_RUN_DONE, RDK_RUN_FAILED, RDK_RUN_DIVERGED, RDK_RUN_INTERRUPT
 /* Who listens. All may be NULL. */
 typedef struct rdk_run_io {
     FILE *out;                   /* results: header, table, verdict */
-    FILE *err;                   /* progress */
+    FILE *err;                   /* progress; at the end the time, of a training of some seconds */
     bool progress;               /* draw a progress bar on err */
     volatile sig_atomic_t *stop; /* set by a signal handler: the run saves, returns INTERRUPTED */
     const char *command;         /* how the user calls the program ("./train"), for hints */

@@ -15,6 +15,7 @@
 #include <rootdk/report.h>
 
 #include "report/figures.h"
+#include "report/grid_record.h"
 
 enum {
     RDK_POINT_NAME = 256, /* bytes of a point's name */
@@ -90,8 +91,6 @@ bool rdk_ablation_store(rdk_ablation *a, const rdk_setting *settings, size_t n, 
 void rdk_ablation_free(rdk_ablation *a);
 
 const char *rdk_ablation_value(const rdk_ablation *a, size_t point, size_t axis);
-/* A quarter of the steps, at least 1: where --save-every was not given. */
-uint64_t rdk_ablation_save_every(uint64_t steps);
 /* The axis of this option, or n_axes. */
 size_t rdk_ablation_axis(const rdk_ablation *a, const char *option);
 
@@ -172,7 +171,7 @@ typedef struct rdk_progress {
     bool drawn;
     size_t points, done, running, diverged, failed;
     double cost_left;       /* of what is not finished, running ones included */
-    rdk_pace ended, going;  /* of points that ended in this call; of those that run */
+    rdk_pace ended, going;  /* of points that were run in this call; of those that run */
     double running_seconds; /* what the running ones have had so far */
     double started, last_drawn, last_looked; /* looked: at the speed of those that run */
     size_t jobs;

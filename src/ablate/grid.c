@@ -96,12 +96,6 @@ static const rdk_grid_axis *given_for(const plan *p, const rdk_option *o)
     return NULL;
 }
 
-uint64_t rdk_ablation_save_every(uint64_t steps)
-{
-    enum { SAVES = 4 };
-    return steps < SAVES ? 1 : steps / SAVES;
-}
-
 /* A new ablation varies what was given more than one value. */
 static bool begin_new(const plan *p)
 {

@@ -87,20 +87,20 @@ static double cost_of(const pool *p, size_t point)
     return rdk_point_flops(p->a, point);
 }
 
-/* However it came to be done: here, before, or by another process. */
-static void end_point(pool *p, size_t point, bool diverged)
+/* However it came to be done: here, before, or by another process. cost: what of it was left. */
+static void end_point(pool *p, size_t point, double cost, bool diverged)
 {
     p->status[point] = ENDED;
-    p->progress.cost_left -= cost_of(p, point);
+    p->progress.cost_left -= cost;
     p->progress.done++;
     p->progress.diverged += diverged;
 }
 
 /* ran: its log says more. */
-static void fail_point(pool *p, size_t point, const char *how, bool ran)
+static void fail_point(pool *p, size_t point, double cost, const char *how, bool ran)
 {
     p->status[point] = ENDED;
-    p->progress.cost_left -= cost_of(p, point);
+    p->progress.cost_left -= cost;
     p->progress.failed++;
     p->end->failed++;
     say_failed(p, point, how, ran);
@@ -133,10 +133,11 @@ static void begin_point(pool *p, job *j, size_t point, rdk_point_state state, in
     pid_t pid = words ? rdk_child_start(words, log, lock, &cause) : -1;
     p->open--;
     if (pid < 0) {
-        fail_point(p, point, cause.message, false);
+        fail_point(p, point, cost_of(p, point), cause.message, false);
         return;
     }
     *j = (job){pid, point, rdk_seconds(), cost_of(p, point) * rest_of(p, point, state)};
+    p->progress.cost_left -= cost_of(p, point) - j->cost;
     p->status[point] = RUNNING;
     p->running++;
 }
@@ -151,10 +152,10 @@ static void take_point(pool *p, job *j, size_t point)
         p->status[point] = ELSEWHERE;
     } else if (lock < 0 || !rdk_point_look(p->a, point, &state, &cause)) {
         p->open--;
-        fail_point(p, point, cause.message, false);
+        fail_point(p, point, cost_of(p, point), cause.message, false);
     } else if (state == RDK_POINT_DONE || state == RDK_POINT_DIVERGED) {
         p->open--;
-        end_point(p, point, state == RDK_POINT_DIVERGED);
+        end_point(p, point, cost_of(p, point), state == RDK_POINT_DIVERGED);
     } else {
         begin_point(p, j, point, state, lock);
     }
@@ -185,6 +186,16 @@ static void fill_jobs(pool *p)
     }
 }
 
+/* The speed of the rest is that of runs done here. What little was left of one that another call
+ * began took the time of a program's start. */
+static void take_pace(pool *p, const job *ended)
+{
+    static const double most_of_it = 0.5;
+    if (ended->cost < most_of_it * cost_of(p, ended->point)) return;
+    p->progress.ended.seconds += rdk_seconds() - ended->started;
+    p->progress.ended.flops += ended->cost;
+}
+
 static void end_job(pool *p, job *j, int status)
 {
     char how[96];
@@ -193,11 +204,10 @@ static void end_job(pool *p, job *j, int status)
     j->pid = 0;
     p->running--;
     if (code == EXIT_DONE || code == EXIT_DIVERGED) {
-        p->progress.ended.seconds += rdk_seconds() - ended.started;
-        p->progress.ended.flops += ended.cost;
+        take_pace(p, &ended);
         p->end->finished++;
         p->end->diverged += code == EXIT_DIVERGED;
-        end_point(p, ended.point, code == EXIT_DIVERGED);
+        end_point(p, ended.point, ended.cost, code == EXIT_DIVERGED);
         say_end(p, &ended, code == EXIT_DIVERGED ? "diverged" : "done");
     } else if (p->stopping) {
         p->status[ended.point] = WAITING; /* it was asked to */
@@ -207,7 +217,7 @@ static void end_job(pool *p, job *j, int status)
             snprintf(how, sizeof how, "was ended by signal %d:", WTERMSIG(status));
         else
             snprintf(how, sizeof how, "failed with exit status %d:", code);
-        fail_point(p, ended.point, how, true);
+        fail_point(p, ended.point, ended.cost, how, true);
     }
 }
 
@@ -275,9 +285,9 @@ static void look_at(pool *p, size_t point)
     p->progress.points++;
     p->progress.cost_left += cost_of(p, point);
     if (!rdk_point_look(p->a, point, &state, &cause)) {
-        fail_point(p, point, cause.message, false);
+        fail_point(p, point, cost_of(p, point), cause.message, false);
     } else if (state == RDK_POINT_DONE || state == RDK_POINT_DIVERGED) {
-        end_point(p, point, state == RDK_POINT_DIVERGED);
+        end_point(p, point, cost_of(p, point), state == RDK_POINT_DIVERGED);
     } else {
         p->status[point] = WAITING;
         p->open++;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "grid_record.h"
 #include "page.h"
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -83,17 +84,8 @@ static size_t stated_values(const wording *w, const rdk_option *o)
     return is_usual ? 0 : 1;
 }
 
-/* Did ablate make the directory? Then the same command goes on with it. */
-static bool made_by_ablate(const rdk_report *r)
-{
-    rdk_text path = {0};
-    rdk_text_add(&path, "%s/ablation.ini", r->path);
-    bool made = r->ablation && path.data && rdk_file_exists(path.data);
-    rdk_text_free(&path);
-    return made;
-}
-
-/* Options that are not at their defaults, all their values. */
+/* Of a run alone, or of runs that nothing but a directory holds together: the options that are not
+ * at their defaults, all their values. */
 static void command_words(rdk_report *r, rdk_text *t)
 {
     wording w = {r, sizes_are_usual(r), rdk_report_alloc(r, r->n_runs, sizeof(char *))};
@@ -109,9 +101,6 @@ static void command_words(rdk_report *r, rdk_text *t)
             shell_word(t, w.values[k]);
         }
     }
-    if (!made_by_ablate(r)) return;
-    rdk_text_add(t, " --out ");
-    shell_word(t, r->path);
 }
 
 /* ---- build and data -------------------------------------------------------------------------- */
@@ -187,10 +176,32 @@ static size_t grid_points(const rdk_report *r)
 static bool is_sparse(const rdk_report *r, size_t points)
 {
     enum { FEW = 16 };
-    return r->ablation && points > FEW && points > 2 * r->n_runs && !made_by_ablate(r);
+    return r->ablation && points > FEW && points > 2 * r->n_runs;
 }
 
-void rdk_report_commands(rdk_report *r, rdk_text *t)
+static void some_are_here(const rdk_report *r, size_t points, rdk_text *t)
+{
+    if (points != r->n_runs)
+        rdk_text_add(t, "%zu of the %zu points of this grid are here. ", r->n_runs, points);
+}
+
+/* Of a directory that ablate made: as it was typed, so that it goes on there, and elsewhere makes
+ * the same points. Steps that are no one product are the record itself. */
+static void recorded_command(const rdk_report *r, const rdk_grid_record *g, rdk_text *t)
+{
+    rdk_text_add(t, "<p class=\"command\"><code>./train ablate");
+    if (g->product) rdk_html(t, g->options.data ? g->options.data : "");
+    rdk_text_add(t, " --out ");
+    shell_word(t, r->path);
+    rdk_text_add(t, "</code></p>\n<p class=\"small\">");
+    some_are_here(r, g->points, t);
+    if (!g->product)
+        rdk_text_add(t, "These points are no one grid: no one command makes them elsewhere, but a "
+                        "new directory with a copy of <code>ablation.ini</code> and "
+                        "<code>points.csv</code> as its <code>--out</code> does. ");
+}
+
+static void made_up_command(rdk_report *r, rdk_text *t)
 {
     size_t points = grid_points(r);
     bool sparse = is_sparse(r, points);
@@ -205,8 +216,18 @@ void rdk_report_commands(rdk_report *r, rdk_text *t)
                      "These %zu runs are no grid (one of all that differs has %zu points): "
                      "no one command makes them. ",
                      r->n_runs, points);
-    else if (r->ablation && points != r->n_runs)
-        rdk_text_add(t, "%zu of the %zu points of this grid are here. ", r->n_runs, points);
+    else if (r->ablation)
+        some_are_here(r, points, t);
+}
+
+void rdk_report_commands(rdk_report *r, rdk_text *t)
+{
+    rdk_grid_record recorded = {0};
+    if (r->ablation && rdk_grid_record_read(&recorded, r->path))
+        recorded_command(r, &recorded, t);
+    else
+        made_up_command(r, t);
+    rdk_grid_record_free(&recorded);
     again_words(r, t);
     rdk_text_add(t, " Build:");
     build_words(&r->runs[0], t);

@@ -54,6 +54,7 @@ typedef struct rdk_report_run {
     rdk_start start;
     double score_scale;
     double score_std_last, score_absmax_last; /* at the last look: mean, largest over heads */
+    double *layer_std, *layer_absmax;         /* [layers] the same of each */
     rdk_run_figures figures;
     double vocabulary, chance_accuracy, floor_loss;
     double died_step, died_loss; /* where a number became non-finite, and the last finite loss */

@@ -130,19 +130,22 @@ static double mean_at_start(rdk_report *r, const rdk_table *t, const char *name,
     return first_of(&c);
 }
 
-/* Of the last step: the mean over heads; the largest. */
-static void take_scores(rdk_report_run *run, const rdk_table *t)
+/* Of the last step and of this layer, or ANY: the mean over heads; the largest. */
+static void take_scores(const rdk_table *t, int layer, double *mean, double *largest)
 {
     const double *step = column(t, "step"), *std = column(t, "score_std");
-    const double *most = column(t, "score_absmax");
-    double sum = 0, largest = NAN;
+    const double *most = column(t, "score_absmax"), *l = column(t, "layer");
+    double sum = 0;
     size_t n = 0;
-    for (size_t i = t->rows; step && std && most && i-- > 0 && step[i] == step[t->rows - 1]; n++) {
+    *largest = NAN;
+    for (size_t i = t->rows; step && std && most && l && i-- > 0;) {
+        if (step[i] != step[t->rows - 1]) break;
+        if (layer != ANY && l[i] != layer) continue;
         sum += std[i];
-        largest = fmax(largest, most[i]);
+        *largest = fmax(*largest, most[i]);
+        n++;
     }
-    run->score_std_last = n ? sum / (double)n : NAN;
-    run->score_absmax_last = largest;
+    *mean = n ? sum / (double)n : NAN;
 }
 
 static void take_curves(rdk_report *r, rdk_report_run *run, const rdk_table *t)
@@ -151,10 +154,13 @@ static void take_curves(rdk_report *r, rdk_report_run *run, const rdk_table *t)
     run->std_start = rdk_report_alloc(r, run->layers + 1, sizeof *run->std_start);
     run->std_theory = rdk_report_alloc(r, run->layers + 1, sizeof *run->std_theory);
     run->entropy_theory = rdk_report_alloc(r, run->layers + 1, sizeof *run->entropy_theory);
+    run->layer_std = rdk_report_alloc(r, run->layers + 1, sizeof *run->layer_std);
+    run->layer_absmax = rdk_report_alloc(r, run->layers + 1, sizeof *run->layer_absmax);
     run->saturation = rdk_report_alloc(r, run->layers * run->heads + 1, sizeof *run->saturation);
     if (!rdk_ok(r->status)) return;
     for (size_t layer = 0; layer < run->layers; layer++) {
         run->entropy[layer] = mean_by_step(r, t, "entropy_norm", (int)layer, ANY);
+        take_scores(t, (int)layer, &run->layer_std[layer], &run->layer_absmax[layer]);
         run->std_start[layer] = std_at_start(t, layer);
         run->std_theory[layer] = mean_at_start(r, t, "score_std_theory", (int)layer);
         run->entropy_theory[layer] = mean_at_start(r, t, "entropy_norm_theory", (int)layer);
@@ -168,7 +174,7 @@ static void take_attention(rdk_report *r, rdk_report_run *run, const rdk_table *
 {
     count_heads(run, t);
     take_curves(r, run, t);
-    take_scores(run, t);
+    take_scores(t, ANY, &run->score_std_last, &run->score_absmax_last);
     run->entropy_mean = mean_by_step(r, t, "entropy_norm", ANY, ANY);
     run->ds_median = mean_by_step(r, t, "ds_median", ANY, ANY);
     run->start.ds_median = first_of(&run->ds_median);

@@ -62,8 +62,10 @@ static void starts_figure(rdk_report *r, rdk_text *t)
         .caption =
             "Before the first update, mean over layers, geometric mean over seeds. <b>Raw |dW_Q| "
             "misleads</b>: the chain rule puts the factor c in front of it, so it is largest where "
-            "attention is most saturated; divided by c the scalings come together, and against "
-            "|dW_V|, which has no such factor, their slopes part. Saturation itself shows in the "
+            "attention is most saturated. |dW_Q| / |dW_V| keeps it, since |dW_V| has no such "
+            "factor. "
+            "|dW_Q| / c is without it: what still parts scalings there is what their rows pass on, "
+            "and saturated rows pass little. Saturation itself shows in the "
             "<a class=\"metric\" href=\"#m-ds_median\">rows of the score gradient</a>: point, "
             "median row; bar, from the 10&nbsp;% to the 90&nbsp;% row (from the median where the "
             "run has no ds_p10).",

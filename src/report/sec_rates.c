@@ -151,9 +151,11 @@ void rdk_section_rates(rdk_report *r, rdk_text *t)
            "discs are seeds, the line joins their means (of those that did not "
            "diverge), bars are 95&nbsp;% t-intervals of three seeds or more; series stand a "
            "little beside each other. "
-           "<span class=\"bad\">&times;</span>: runs that diverged, and how many. The "
-           "flatter the line, the smaller the <a class=\"metric\" "
-           "href=\"#m-sensitivity\">sensitivity</a>.");
+           "<span class=\"bad\">&times;</span>: runs that diverged, and how many. "
+           "<a class=\"metric\" href=\"#m-sensitivity\">Sensitivity</a> is how far a seed's losses "
+           "lie above its lowest one, in the mean over the rates, with no loss counted above that "
+           "of chance: a difference of losses, while a logarithmic axis shows ratios, so a steep "
+           "line among small losses can be the less sensitive one.");
     rate_rows(r, t);
 }
 

@@ -33,16 +33,6 @@ static size_t rank(rdk_report *r, size_t *order)
     return with;
 }
 
-/* Is there no rate at which the series learned? */
-static bool stayed(rdk_report *r, size_t series)
-{
-    rdk_cell c = rdk_verdict_cell(r, series);
-    const rdk_report_run *any = rdk_cell_example(r, &c);
-    double chance = any ? any->chance_accuracy : NAN;
-    double accuracy = rdk_cell_interval(r, &c, rdk_run_accuracy).mean;
-    return rdk_is_near_chance(accuracy, chance);
-}
-
 static void end_sentence(rdk_report *r, rdk_text *t, const size_t *order, size_t n)
 {
     rdk_cell c = rdk_verdict_cell(r, order[0]);
@@ -59,7 +49,7 @@ static void end_sentence(rdk_report *r, rdk_text *t, const size_t *order, size_t
         rdk_text_add(t, " ");
         rdk_interval_words(t, loss);
         rdk_text_add(t, " (%.1f&nbsp;%% right%s)", 100 * accuracy.mean,
-                     stayed(r, order[k]) ? ", near chance" : "");
+                     rdk_verdict_stayed(r, order[k]) ? ", near chance" : "");
     }
     if (n > most) rdk_text_add(t, "; %zu more in the table", n - most);
     if (any && isfinite(any->figures.chance_loss)) {
@@ -144,48 +134,6 @@ static void compare_sentence(rdk_report *r, rdk_text *t, const size_t *order, si
     rdk_text_add(t, ".</li>\n");
 }
 
-/* ---- learning rates -------------------------------------------------------------------------- */
-
-/* Those that learn, or those that never leave chance, with their number in *n. Of the latter the
- * sensitivity is 0 and says nothing: their names will do. */
-static void list_rates(rdk_report *r, rdk_text *t, bool learn, size_t *n)
-{
-    *n = 0;
-    for (size_t s = 0; s < r->n_series; s++) {
-        rdk_interval v = rdk_rate_sensitivity(r, s, rdk_verdict_panel(r), false);
-        if (!v.n || stayed(r, s) == learn) continue;
-        if (++*n > rdk_verdict_most(r)) continue;
-        rdk_text_add(t, *n > 1 ? ", " : "");
-        if (learn) rdk_interval_words(t, v);
-        if (learn) rdk_text_add(t, " for ");
-        rdk_verdict_name(t, r, s);
-    }
-    if (*n > rdk_verdict_most(r)) rdk_verdict_more(t, *n - rdk_verdict_most(r));
-}
-
-static void rate_sentence(rdk_report *r, rdk_text *t)
-{
-    rdk_text learn = {0}, stay = {0};
-    size_t learned, stays;
-    if (r->n_rates < 2) return;
-    list_rates(r, &learn, true, &learned);
-    list_rates(r, &stay, false, &stays);
-    if ((learned || stays) && rdk_text_ok(&learn, r->status) && rdk_text_ok(&stay, r->status)) {
-        rdk_text_add(t, "<li>Over %zu learning rates, ", r->n_rates);
-        if (learned)
-            rdk_text_add(t,
-                         "sensitivity (mean loss above the best one, none more than at chance) is "
-                         "%s: the smaller, the wider the window%s",
-                         learn.data, stays ? "; " : "");
-        if (stays)
-            rdk_text_add(t, "near chance even at the best of them, so without a window: %s",
-                         stay.data);
-        rdk_text_add(t, ".</li>\n");
-    }
-    rdk_text_free(&learn);
-    rdk_text_free(&stay);
-}
-
 /* ---- what cannot be concluded ---------------------------------------------------------------- */
 
 static void limits(rdk_report *r, rdk_text *t)
@@ -208,6 +156,7 @@ static void limits(rdk_report *r, rdk_text *t)
             rdk_text_add(t,
                          "One learning rate: which scaling is better at its own best rate cannot "
                          "be concluded. ");
+        rdk_verdict_rate_ends(r, t);
     }
     if (unfinished)
         rdk_text_add(t, "%zu of %zu runs %s not finished: %s. ", unfinished, r->n_runs,
@@ -232,7 +181,7 @@ void rdk_section_verdict(rdk_report *r, rdk_text *t)
         size_t n = rank(r, order);
         if (n) end_sentence(r, t, order, n);
         compare_sentence(r, t, order, n);
-        rate_sentence(r, t);
+        rdk_verdict_rates(r, t, order, n);
     } else {
         rdk_verdict_alone(r, t);
     }

@@ -12,6 +12,7 @@
 
 #include "base/utf8.h"
 #include "canvas.h"
+#include "short_names.h"
 #include "svg.h"
 
 enum {
@@ -179,12 +180,12 @@ static void full_names(const view *v, size_t column)
     }
 }
 
-static void summary_row(const view *v, size_t i, int names)
+static void summary_row(const view *v, size_t i, const char *called, int names)
 {
     const rdk_report_run *run = v->runs[i];
     char loss[RDK_READABLE], right[16] = "-", solved[24] = "-", entropy[64];
     rdk_text name = {0};
-    run_name(&name, v, run->name, (size_t)names);
+    run_name(&name, v, called, (size_t)names);
     if (isfinite(run->figures.accuracy))
         snprintf(right, sizeof right, "%.2f%%", 100 * run->figures.accuracy);
     if (isfinite(run->figures.solved_at))
@@ -201,16 +202,51 @@ static void summary_row(const view *v, size_t i, int names)
     rdk_text_free(&name);
 }
 
+/* Bytes of the directory that all names begin with, its slash included. */
+static size_t common_directory(const view *v)
+{
+    if (!v->n) return 0;
+    const char *first = v->runs[0]->name, *slash = strrchr(first, '/');
+    size_t n = slash ? (size_t)(slash - first) + 1 : 0;
+    for (size_t i = 1; i < v->n; i++)
+        if (strncmp(v->runs[i]->name, first, n) != 0) return 0;
+    return n;
+}
+
+/* What the column of names has: whole names where they fit, else what differs in them, headed by
+ * its options. True: `differ` and `head` are to be freed. */
+static bool short_names(const view *v, size_t column, const char **called, rdk_text *differ,
+                        rdk_text *head)
+{
+    const char *below[MOST_RUNS];
+    size_t directory = common_directory(v);
+    bool fit = true;
+    for (size_t i = 0; i < v->n; i++) {
+        called[i] = v->runs[i]->name;
+        below[i] = called[i] + directory;
+        fit = fit && characters(called[i]) <= column;
+    }
+    if (fit || !rdk_short_names(below, v->n, differ, head)) return false;
+    for (size_t i = 0; i < v->n; i++) called[i] = differ[i].data;
+    return true;
+}
+
 static void summary(const view *v)
 {
     size_t room = v->o->width > FIGURES + 8 ? v->o->width - FIGURES : 8;
     int names = room < 40 ? (int)room : 40;
-    fprintf(v->out, "  %-*s %-11s %7s %9s %7s %7s %14s\n", names, "run", "status", "step",
-            "held-out", "right", "solved", "H/ln n");
+    const char *called[MOST_RUNS];
+    rdk_text differ[MOST_RUNS], head = {0};
+    bool shortened = short_names(v, (size_t)names, called, differ, &head);
+    bool headed = shortened && head.size <= (size_t)names;
+    fprintf(v->out, "  %-*s %-11s %7s %9s %7s %7s %14s\n", names, headed ? head.data : "run",
+            "status", "step", "held-out", "right", "solved", "H/ln n");
     for (size_t g = 0; g < v->n_groups; g++) {
         if (v->n_groups > 1) group_heading(v, g);
-        for (size_t i = v->first[g]; i < v->first[g + 1]; i++) summary_row(v, i, names);
+        for (size_t i = v->first[g]; i < v->first[g + 1]; i++) summary_row(v, i, called[i], names);
     }
+    for (size_t i = 0; shortened && i < v->n; i++) rdk_text_free(&differ[i]);
+    if (shortened) rdk_text_free(&head);
     if (v->more) fprintf(v->out, "  and %zu more, not shown\n", v->more);
     full_names(v, (size_t)names);
 }

@@ -19,6 +19,14 @@ void rdk_verdict_name(rdk_text *t, const rdk_report *r, size_t series);
 /* Does a lie below b as a whole? False where one of them is no interval. */
 bool rdk_intervals_part(rdk_interval a, rdk_interval b);
 
+/* Is there no rate at which the series learned? */
+bool rdk_verdict_stayed(rdk_report *r, size_t series);
+/* verdict_rates.c: the sensitivity to the learning rate. order: the n series that have a loss, the
+ * best one first. */
+void rdk_verdict_rates(rdk_report *r, rdk_text *t, const size_t *order, size_t n);
+/* How many best rates are the smallest or the largest that was run. */
+void rdk_verdict_rate_ends(rdk_report *r, rdk_text *t);
+
 /* Sentences on the time before the first update. */
 rdk_section rdk_verdict_start, rdk_verdict_gradient;
 /* All that is said of a run alone. */

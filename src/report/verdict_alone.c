@@ -8,6 +8,36 @@
 #include "run/sentences.h"
 #include "verdict.h"
 
+static double first_of(const rdk_curve *c)
+{
+    return c->n && c->x[0] == 0 ? c->y[0] : NAN;
+}
+
+static double sat99_first(const rdk_report_run *run, size_t layer)
+{
+    double sum = 0;
+    for (size_t h = 0; h < run->heads; h++)
+        sum += first_of(&run->saturation[layer * run->heads + h]);
+    return sum / (double)run->heads;
+}
+
+/* [layers], or NULL where all have one scaling. */
+static const rdk_layer_figures *layers_of(rdk_report *r, const rdk_report_run *run)
+{
+    if (!run->saved.config.model.scale_layers[0] || run->layers < 2) return NULL;
+    rdk_layer_figures *all = rdk_report_alloc(r, run->layers, sizeof *all);
+    for (size_t l = 0; all && l < run->layers; l++) {
+        const rdk_curve *e = &run->entropy[l];
+        all[l] = (rdk_layer_figures){.entropy_first = first_of(e),
+                                     .entropy_theory = run->entropy_theory[l],
+                                     .sat99_first = sat99_first(run, l),
+                                     .entropy_last = e->n ? e->y[e->n - 1] : NAN,
+                                     .score_std_last = run->layer_std[l],
+                                     .score_absmax_last = run->layer_absmax[l]};
+    }
+    return all;
+}
+
 static rdk_verdict_figures figures_of(const rdk_report_run *run)
 {
     const rdk_run_figures *f = &run->figures;
@@ -44,6 +74,8 @@ void rdk_verdict_alone(rdk_report *r, rdk_text *t)
 {
     const rdk_report_run *run = &r->runs[0];
     rdk_verdict_figures figures = figures_of(run);
+    figures.layer = layers_of(r, run);
+    figures.layers = figures.layer ? run->layers : 0;
     static const char once[] =
         "One run shows what happened once; what the scaling changed needs an "
         "ablation with several seeds.";

@@ -10,6 +10,40 @@
 
 /* ---- how it started -------------------------------------------------------------------------- */
 
+/* Of a layer, the mean over the runs of a series. */
+static double layer_entropy(const rdk_report *r, const rdk_cell *c, size_t layer)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_runs; i++) {
+        const rdk_report_run *run = &r->runs[i];
+        if (!rdk_cell_has(c, run) || layer >= run->layers) continue;
+        const rdk_curve *e = &run->entropy[layer];
+        if (!e->n || e->x[0] != 0 || !isfinite(e->y[0])) continue;
+        sum += e->y[0];
+        n++;
+    }
+    return n ? sum / (double)n : NAN;
+}
+
+/* A mean over layers that differ hides the one that is saturated: each by itself, or the extremes
+ * of many. */
+static void layers_words(const rdk_report *r, rdk_text *t, const rdk_cell *c, size_t layers)
+{
+    enum { FEW = 4 };
+    size_t low = 0, high = 0, told = 0;
+    for (size_t l = 1; l < layers; l++) {
+        if (layer_entropy(r, c, l) < layer_entropy(r, c, low)) low = l;
+        if (layer_entropy(r, c, l) > layer_entropy(r, c, high)) high = l;
+    }
+    for (size_t l = 0; l < layers; l++) {
+        if (layers > FEW && l != low && l != high) continue;
+        rdk_text_add(t, "%slayer %zu: ", told++ ? ", " : "", l);
+        rdk_verdict_number(t, layer_entropy(r, c, l));
+    }
+    if (layers > FEW) rdk_text_add(t, ", the others between");
+}
+
 void rdk_verdict_start(rdk_report *r, rdk_text *t)
 {
     size_t told = 0, more = 0;
@@ -33,11 +67,12 @@ void rdk_verdict_start(rdk_report *r, rdk_text *t)
         rdk_text_add(t, " under ");
         rdk_verdict_name(t, r, s);
         double theory = rdk_run_entropy_theory(run);
-        if (isfinite(theory)) {
-            rdk_text_add(t, " (theory: ");
-            rdk_verdict_number(t, theory);
-            rdk_text_add(t, ")");
-        }
+        bool layers = run->saved.config.model.scale_layers[0] && run->layers > 1;
+        if (isfinite(theory)) rdk_text_add(t, " (theory: ");
+        if (isfinite(theory)) rdk_verdict_number(t, theory);
+        if (layers) rdk_text_add(t, isfinite(theory) ? "; " : " (");
+        if (layers) layers_words(r, t, &c, run->layers);
+        if (layers || isfinite(theory)) rdk_text_add(t, ")");
     }
     if (more) rdk_text_add(t, " (%zu more: see the table)", more);
     rdk_text_add(t, told ? "; 1 is uniform, 0 is a single key.</li>\n" : "");

@@ -63,3 +63,12 @@ bool rdk_intervals_part(rdk_interval a, rdk_interval b)
 {
     return a.n > 1 && b.n > 1 && a.mean + a.half < b.mean - b.half;
 }
+
+bool rdk_verdict_stayed(rdk_report *r, size_t series)
+{
+    rdk_cell c = rdk_verdict_cell(r, series);
+    const rdk_report_run *any = rdk_cell_example(r, &c);
+    double chance = any ? any->chance_accuracy : NAN;
+    double accuracy = rdk_cell_interval(r, &c, rdk_run_accuracy).mean;
+    return rdk_is_near_chance(accuracy, chance);
+}

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "sentences.h"
+
 static void string_field(rdk_text *t, const char *key, const char *value)
 {
     rdk_text_add(t, "  \"%s\": ", key);
@@ -47,6 +49,21 @@ static void task_fields(rdk_text *t, const rdk_task *task)
     number_field(t, "floor_loss", rdk_task_floor_loss(task));
 }
 
+/* "0.25 0.1, 0.9 0": of each layer entropy and saturation at the start, where layers differ. */
+static void layer_fields(rdk_text *t, const rdk_trainer *r)
+{
+    char number[RDK_NUMBER_TEXT];
+    rdk_text all = {0};
+    for (size_t l = 0; r->layer && l < r->config.model.layers; l++) {
+        rdk_text_add(&all, "%s%s", l ? ", " : "",
+                     rdk_text_double(r->layer[l].entropy_first, number));
+        rdk_text_add(&all, " %s", rdk_text_double(r->layer[l].sat99_first, number));
+    }
+    if (all.failed) t->failed = true;
+    if (all.size) string_field(t, "initial_by_layer", all.data);
+    rdk_text_free(&all);
+}
+
 static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
 {
     if (f->known) {
@@ -66,6 +83,7 @@ static void final_fields(rdk_text *t, const rdk_trainer *r, const rdk_finals *f)
         number_field(t, "initial_sat99", f->attention_first.sat99);
         number_field(t, "initial_ds_median", f->attention_first.ds_median);
         number_field(t, "initial_ds_top5_share", f->attention_first.ds_top5_share);
+        layer_fields(t, r);
     }
     if (!f->have_last) return;
     number_field(t, "train_loss", f->last.pass.loss);
@@ -152,6 +170,22 @@ bool rdk_run_json_find(const rdk_trainer *r, const char *key, rdk_text *value, b
     return true;
 }
 
+/* What layer_fields wrote; layers that it does not have stay unknown. */
+static void past_layers(rdk_trainer *r, const rdk_record *was)
+{
+    const char *word = rdk_record_word(was, "initial_by_layer");
+    for (size_t l = 0; word && r->layer && l < r->config.model.layers; l++) {
+        char number[2][RDK_NUMBER_TEXT];
+        double x[2];
+        if (sscanf(word, "%31[^ ,] %31[^ ,]", number[0], number[1]) != 2) return;
+        if (!rdk_parse_double(number[0], &x[0]) || !rdk_parse_double(number[1], &x[1])) return;
+        r->layer[l].entropy_first = x[0];
+        r->layer[l].sat99_first = x[1];
+        word = strchr(word, ',');
+        word = word ? word + 2 : NULL;
+    }
+}
+
 /* Those that final_fields wrote. A file without them says nothing of the start. */
 void rdk_run_json_past(rdk_trainer *r, rdk_finals *f)
 {
@@ -167,6 +201,7 @@ void rdk_run_json_past(rdk_trainer *r, rdk_finals *f)
     f->attention_first.ds_median = rdk_record_number(was, "initial_ds_median");
     f->attention_first.ds_top5_share = rdk_record_number(was, "initial_ds_top5_share");
     f->ratio_first = rdk_record_number(was, "initial_query_value_ratio");
+    past_layers(r, was);
     double updates = rdk_record_number(was, "qk_clip_updates");
     double most = rdk_record_number(was, "qk_clip_most_heads");
     double heads = (double)(r->config.model.layers * r->config.model.heads);

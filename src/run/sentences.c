@@ -53,10 +53,96 @@ static const char *character(double entropy_norm)
     return entropy_norm > UNIFORM ? "practically uniform" : entropy_norm < SHARP ? "sharp" : "soft";
 }
 
+/* ---- by layer -------------------------------------------------------------------------------- */
+
+/* Layers that are named one by one; of more the two extremes. */
+enum { FEW_LAYERS = 4 };
+
+/* Are the figures of each layer known? Those of a start are not where a run went on from a run.json
+ * without them. */
+static bool by_layer(const rdk_verdict_figures *f, bool first)
+{
+    for (size_t l = 0; l < f->layers; l++)
+        if (!isfinite(first ? f->layer[l].entropy_first : f->layer[l].entropy_last)) return false;
+    return f->layers > 1;
+}
+
+/* The layer of the least entropy, or of the most. */
+static size_t extreme(const rdk_verdict_figures *f, bool first, bool most)
+{
+    size_t at = 0;
+    for (size_t l = 1; l < f->layers; l++) {
+        double x = first ? f->layer[l].entropy_first : f->layer[l].entropy_last;
+        double best = first ? f->layer[at].entropy_first : f->layer[at].entropy_last;
+        if (most ? x > best : x < best) at = l;
+    }
+    return at;
+}
+
+static void layer_start(const rdk_layer_figures *a, size_t l, rdk_text *out)
+{
+    rdk_text_add(out, "%s in layer %zu: entropy/ln n %.3f (", character(a->entropy_first), l,
+                 a->entropy_first);
+    if (isfinite(a->entropy_theory))
+        rdk_text_add(out, "predicted %.3f", a->entropy_theory);
+    else
+        rdk_text_add(out, "no prediction");
+    rdk_text_add(out, "), %.1f%% of rows above p = 0.99", 100 * a->sat99_first);
+}
+
+static void layer_end(const rdk_layer_figures *a, size_t l, rdk_text *out)
+{
+    rdk_text_add(out, "%s in layer %zu: entropy/ln n %.3f, score std %.3g, largest |score| %.3g",
+                 character(a->entropy_last), l, a->entropy_last, a->score_std_last,
+                 a->score_absmax_last);
+}
+
+static void layers_words(const rdk_verdict_figures *f, bool first, rdk_text *out)
+{
+    void (*say)(const rdk_layer_figures *, size_t, rdk_text *) = first ? layer_start : layer_end;
+    size_t low = extreme(f, first, false), high = extreme(f, first, true);
+    if (f->layers <= FEW_LAYERS) {
+        for (size_t l = 0; l < f->layers; l++) {
+            rdk_text_add(out, l ? "; " : "");
+            say(&f->layer[l], l, out);
+        }
+    } else {
+        rdk_text_add(out, "(of %zu layers those of least and most entropy) ", f->layers);
+        say(&f->layer[low], low, out);
+        rdk_text_add(out, "; ");
+        say(&f->layer[high], high, out);
+    }
+    rdk_text_add(out, ".");
+}
+
+/* Was the whole model sharp, or one of the layers that differ? */
+static bool sharp_at_end(const rdk_verdict_figures *f)
+{
+    if (!by_layer(f, false)) return f->entropy_last < SHARP;
+    return f->layer[extreme(f, false, false)].entropy_last < SHARP;
+}
+
+static bool sharp_throughout(const rdk_verdict_figures *f)
+{
+    if (!by_layer(f, false) || !by_layer(f, true))
+        return f->entropy_first < SHARP && f->entropy_last < SHARP;
+    for (size_t l = 0; l < f->layers; l++)
+        if (f->layer[l].entropy_first < SHARP && f->layer[l].entropy_last < SHARP) return true;
+    return false;
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
 static void start_sentence(const rdk_verdict_figures *f, rdk_text *out)
 {
     double e = f->entropy_first, theory = f->entropy_theory;
     if (!f->started || !isfinite(e)) return; /* end_sentence says why */
+    if (by_layer(f, true)) {
+        rdk_text_add(out, "Attention started ");
+        layers_words(f, true, out);
+        rdk_text_add(out, "\n");
+        return;
+    }
     rdk_text_add(out, "Attention started %s: entropy/ln n %.3f (", character(e), e);
     if (isfinite(theory))
         rdk_text_add(out, "predicted %.3f%s", theory,
@@ -77,12 +163,17 @@ static void end_sentence(const rdk_verdict_figures *f, rdk_text *out)
         rdk_text_add(out, "No row of attention has two keys to choose from.\n");
         return;
     }
-    rdk_text_add(out, "It ended %s: entropy/ln n %.3f, score std %.3g, largest |score| %.3g.",
-                 character(e), e, f->score_std_last, f->score_absmax_last);
-    if (e < SHARP && f->accuracy >= RDK_SOLVED)
+    if (by_layer(f, false)) {
+        rdk_text_add(out, "It ended ");
+        layers_words(f, false, out);
+    } else {
+        rdk_text_add(out, "It ended %s: entropy/ln n %.3f, score std %.3g, largest |score| %.3g.",
+                     character(e), e, f->score_std_last, f->score_absmax_last);
+    }
+    if (sharp_at_end(f) && f->accuracy >= RDK_SOLVED)
         rdk_text_add(out, " Sharp and right: low entropy late is no failure.");
-    if (e < SHARP && f->started && f->entropy_first < SHARP && !(f->floor_loss > 0) &&
-        stayed_near_chance(f) && f->step >= LONG_ENOUGH)
+    if (f->started && sharp_throughout(f) && !(f->floor_loss > 0) && stayed_near_chance(f) &&
+        f->step >= LONG_ENOUGH)
         rdk_text_add(out, " Sharp from the start and near chance at the end: the picture of "
                           "saturation.");
     rdk_text_add(out, "\n");

@@ -5,6 +5,12 @@
 
 #include <rootdk/base.h>
 
+/* Of one layer, likewise. */
+typedef struct rdk_layer_figures {
+    double entropy_first, entropy_theory, sat99_first;
+    double entropy_last, score_std_last, score_absmax_last;
+} rdk_layer_figures;
+
 /* The figures that the sentences are made from; NAN: not measured, and nothing is said of it.
  * First: before the first update. Means over layers and heads, but for the largest score. */
 typedef struct rdk_verdict_figures {
@@ -21,6 +27,8 @@ typedef struct rdk_verdict_figures {
     double qk_clip;                 /* its limit; 0: none */
     double clip_updates, clip_most; /* in which it shrank a head; heads in one. NAN: not known */
     size_t all_heads;               /* of all layers */
+    const rdk_layer_figures *layer; /* [layers] where layers have a scaling of their own; or NULL */
+    size_t layers;
     /* attention and gradients were measured then: what is NAN could not be formed */
     bool started, ended;
 } rdk_verdict_figures;

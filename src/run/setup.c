@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sentences.h"
+
 bool rdk_setup_task(rdk_config *c, rdk_task **task, rdk_status *s)
 {
     c->task.data = c->data[0] ? c->data : NULL;
@@ -80,6 +82,17 @@ static bool predict(rdk_trainer *r)
     return r->theory != NULL;
 }
 
+/* By layer is told what --scale-layers makes differ. */
+static bool tell_layers_apart(rdk_trainer *r)
+{
+    const rdk_model_config *c = &r->config.model;
+    if (!c->scale_layers[0] || c->layers < 2) return true;
+    r->layer = rdk_alloc(c->layers, sizeof *r->layer, r->status);
+    for (size_t i = 0; r->layer && i < c->layers; i++)
+        r->layer[i] = (rdk_layer_figures){NAN, r->theory[i].entropy_norm, NAN, NAN, NAN, NAN};
+    return r->layer != NULL;
+}
+
 bool rdk_setup_trainer(rdk_trainer *r)
 {
     rdk_config *c = &r->config;
@@ -91,7 +104,7 @@ bool rdk_setup_trainer(rdk_trainer *r)
     if (!(r->model = rdk_model_new(&c->model, c->seed, s))) return false;
     if (!(r->optimizer = rdk_optimizer_new(&c->optim, r->model, s))) return false;
     if (!make_workers(r)) return false;
-    return predict(r) && make_buffers(r);
+    return predict(r) && tell_layers_apart(r) && make_buffers(r);
 }
 
 rdk_theory rdk_trainer_theory(const rdk_trainer *r)
@@ -117,6 +130,7 @@ void rdk_trainer_free(rdk_trainer *r)
     rdk_batch_free(&r->batch);
     rdk_batch_free(&r->eval_batch);
     rdk_free(r->theory);
+    rdk_free(r->layer);
     rdk_free(r->grad_norm);
     rdk_free(r->weight_norm);
     rdk_free(r->update_norm);

@@ -14,8 +14,23 @@
 #include <math.h>
 #include <string.h>
 
+#include "sentences.h"
+
 /* What came of a visit. */
 typedef enum { VISITED, STOPPED, FAILED } visit_end;
+
+static void remember_layers(rdk_trainer *r, bool first)
+{
+    for (size_t l = 0; r->layer && l < r->config.model.layers; l++) {
+        rdk_head_figures mean = rdk_measure_mean(r->measure, (int)l);
+        rdk_layer_figures *layer = &r->layer[l];
+        if (first) layer->entropy_first = mean.entropy_norm;
+        if (first) layer->sat99_first = mean.sat99;
+        layer->entropy_last = mean.entropy_norm;
+        layer->score_std_last = mean.score_std;
+        layer->score_absmax_last = mean.score_absmax;
+    }
+}
 
 static void remember(rdk_trainer *r, const rdk_step_report *report, bool first, rdk_finals *f)
 {
@@ -27,6 +42,7 @@ static void remember(rdk_trainer *r, const rdk_step_report *report, bool first, 
         f->attention_first = mean;
         f->ratio_first = ratio;
     }
+    remember_layers(r, first);
     f->have_last = true;
     f->last = *report;
     f->attention_last = mean;

@@ -74,7 +74,8 @@ typedef struct rdk_trainer {
      * where a run goes on from a state that run.json does not speak of */
     uint64_t clip_updates, clip_most;
     bool clip_unknown;
-    rdk_theory *theory; /* [layers]: what attention should show at the start */
+    rdk_theory *theory;              /* [layers]: what attention should show at the start */
+    struct rdk_layer_figures *layer; /* [layers] for the verdict (sentences.h), where they differ */
     rdk_rundir directory;
     rdk_csv metrics, attention, gradients, timing, maps;
     rdk_tensorboard tensorboard;

@@ -49,6 +49,8 @@ static rdk_verdict_figures figures_of(const rdk_trainer *r, const rdk_finals *f)
         .clip_updates = r->clip_unknown ? NAN : (double)r->clip_updates,
         .clip_most = (double)r->clip_most,
         .all_heads = r->config.model.layers * r->config.model.heads,
+        .layer = r->layer,
+        .layers = r->layer ? r->config.model.layers : 0,
         .started = f->have_first,
         .ended = true,
     };
@@ -80,13 +82,21 @@ static void next_commands(const rdk_trainer *r)
     rdk_text_free(&directory);
 }
 
-/* Times stand on stderr alone. */
+/* Times stand on stderr alone: the stdout of two equal runs is equal. Of a short training the share
+ * would be that of the first steps and of chance; run.json has the seconds of any. */
 static void cost_line(const rdk_trainer *r)
 {
+    static const double least = 2; /* seconds of training of which a share is told */
+    const rdk_cost *c = &r->cost;
     double seconds = rdk_cost_seconds(r), all = rdk_seconds() - r->started;
-    if (!r->io->progress || !r->io->err || !isfinite(seconds) || !(all > 0)) return;
-    fprintf(r->io->err, "time     %.3g s, %.2g%% of it for measuring\n", all, 100 * seconds / all);
-    rdk_speed_summary(r, r->io->err);
+    bool tells = isfinite(seconds) && c->plain + c->measured + c->apart > least;
+    if (!r->io->err || !(all > 0)) return;
+    if (tells)
+        fprintf(r->io->err, "time     %.3g s, %.2g%% of it for measuring\n", all,
+                100 * seconds / all);
+    else if (r->io->progress)
+        fprintf(r->io->err, "time     %.3g s\n", all);
+    if (r->io->progress) rdk_speed_summary(r, r->io->err);
 }
 
 void rdk_verdict(const rdk_trainer *r, const rdk_finals *f)

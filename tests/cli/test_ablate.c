@@ -195,7 +195,31 @@ START_TEST(describe_runs_nothing)
 }
 END_TEST
 
+/* A run that another call left with nothing to do tells no speed: it took the time of a program's
+ * start. Here the first one, which was at its end but was killed before it said so. */
+START_TEST(what_was_left_of_a_run_is_no_speed)
+{
+    char *dir = program_directory();
+    static const char done[] = "\"status\": \"done\"";
+    train(dir, QUICK, WITH("--out", "a"), 0);
+    char *json = program_file(dir, "a/scale-none_seed-1/run.json", NULL), *at = strstr(json, done);
+    ck_assert_ptr_nonnull(at);
+    memcpy(at, "\"status\": \"died\"", strlen(done));
+    program_write(dir, "a/scale-none_seed-1/run.json", json);
+    free(json);
+    for (int i = 1; i < N_POINTS; i++)
+        program_remove_tree(below(dir, below("a", POINTS[i]).text).text);
+    program_run r = train_and_read(dir, QUICK, WITH("--out", "a", "--jobs", "1"), 0);
+    ck_assert_msg(strstr(r.err, "[1/4] scale-none_seed-1: done in ") && strstr(r.err, "[4/4] ") &&
+                      !strstr(r.err, "inf"),
+                  "%s", r.err);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
 RDK_TEST_MAIN("ablate", {
+    ADD(what_was_left_of_a_run_is_no_speed);
     ADD(every_point_is_an_ordinary_run);
     ADD(layers_of_their_own_beside_none);
     ADD(what_is_done_is_not_done_again);

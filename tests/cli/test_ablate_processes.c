@@ -111,6 +111,25 @@ START_TEST(a_signal_stops_saves_and_goes_on)
 END_TEST
 
 /* What a killed run may leave: no word of its end, no checkpoint, nothing but its directory. */
+/* A script's background job ignores SIGINT from its start: SIGTERM is what stops it. */
+START_TEST(a_background_job_is_stopped_by_term)
+{
+    char *dir = program_directory();
+    signal(SIGINT, SIG_IGN);
+    program_run r = in_the_middle(dir, "a");
+    signal(SIGINT, SIG_DFL);
+    kill(r.pid, SIGINT);
+    kill(r.pid, SIGTERM);
+    program_finish(&r);
+    ck_assert_msg(r.signal == SIGTERM && strstr(r.out, " ablate --out a\n"), "signal %d: %s",
+                  r.signal, r.err);
+    program_free(&r);
+    ck_assert(run_json_has(dir, "a/scale-none_seed-1", "\"interrupted\"") ||
+              run_json_has(dir, "a/scale-none_seed-1", "\"done\""));
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(half_a_run_is_done_again)
 {
     char *dir = program_directory();
@@ -208,6 +227,7 @@ RDK_TEST_MAIN("processes of an ablation", {
     ADD_ON_LINUX(points_go_by_the_name_of_the_program);
     ADD_ON_LINUX(no_run_outlives_a_killed_ablation);
     ADD_LOOP(a_signal_stops_saves_and_goes_on, 3);
+    ADD(a_background_job_is_stopped_by_term);
     ADD(half_a_run_is_done_again);
     ADD(two_at_once_share_the_work);
     ADD(what_others_did_is_not_counted);

@@ -46,6 +46,8 @@ START_TEST(help_on_any_topic)
     } cases[] = {
         {{"--help", "scale"}, "--scale NAME|C\n"},
         {{"help", "--d-k"}, "--d-k N\n"},
+        {{"--help", "qk-norm"}, "l2: c g cos(q, k)\n"},
+        {{"--help", "qk-gain"}, "l2: sqrt(d_k), 1/c of sqrt\n"},
         {{"--help", "--softcap"}, "--softcap "},
         {{"--help", "--no-bias"}, "--[no-]bias\n"},
         {{"theory", "--help", "--csv"}, "--csv FILE\n"},

@@ -52,8 +52,11 @@ END_TEST
 /* What the terminal said at the end, the page says too: every line, but for its first letter. */
 START_TEST(a_run_alone_has_the_verdict_of_the_terminal)
 {
-    static const char *const runs[][5] = {
-        {"--scale", "none"}, {"--task", "random", "--dropout", "0"}, {"--qk-norm", "l2"}};
+    static const char *const runs[][5] = {{"--scale", "none"},
+                                          {"--task", "random", "--dropout", "0"},
+                                          {"--qk-norm", "l2"},
+                                          {"--scale-layers", "0:none"},
+                                          {"--layers", "6", "--scale-layers", "3:8/5:dk"}};
     char *dir = program_directory();
     const char *base[PROGRAM_ARGS] = {"--seq-len", "4",       "--vocab",     "5",
                                       "--d-model", "8",       "--batch",     "4",
@@ -64,6 +67,10 @@ START_TEST(a_run_alone_has_the_verdict_of_the_terminal)
     program_run r = train_and_read(dir, base, runs[_i], 0);
     char *page = report(dir, "run");
     int lines = 0;
+    if (_i == 3) holds(r.out, "% of rows above p = 0.99; ");
+    if (_i == 3) holds(r.out, " in layer 1: entropy/ln n ");
+    if (_i == 4) holds(r.out, "Attention started (of 6 layers those of least and most entropy) ");
+    if (_i == 4) holds(r.out, " in layer 3: entropy/ln n ");
     for (char *line = r.out, *end; (end = strchr(line, '\n')); line = end + 1, lines++) {
         char want[512];
         if (!strncmp(line, "run ", 4)) continue;
@@ -73,6 +80,32 @@ START_TEST(a_run_alone_has_the_verdict_of_the_terminal)
     ck_assert_int_ge(lines, 6);
     free(page);
     program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Where layers differ, a mean over them would hide the one that is saturated: also of a run that
+ * went on, whose start another process saw, and of series. */
+START_TEST(layers_that_differ_are_told_apart)
+{
+    char *dir = program_directory();
+    program_run whole = train_and_read(
+        dir, TINY, WITH("--scale-layers", "0:8", "--steps", "6", "--quiet", "--out", "abl/a"), 0);
+    train(dir, TINY,
+          WITH("--scale-layers", "0:8", "--steps", "6", "--quiet", "--seed", "2", "--out", "abl/b"),
+          0);
+    train(dir, TINY, WITH("--scale-layers", "0:8", "--steps", "6", "--stop-at", "3", "--out", "c"),
+          0);
+    program_run rest = call(dir, WITH("--resume", "c", "--quiet"), 0);
+    size_t n = (size_t)(strstr(whole.out, "\nrun ") - whole.out);
+    ck_assert(strstr(whole.out, " in layer 0: ") && !strncmp(whole.out, rest.out, n));
+    char *page = report(dir, "abl");
+    holds(page, " under <b>sqrt</b> (theory: 0.");
+    holds(page, "; layer 0: 0.");
+    holds(page, ", layer 1: 0.");
+    free(page);
+    program_free(&whole);
+    program_free(&rest);
     program_directory_remove(dir);
 }
 END_TEST
@@ -350,7 +383,8 @@ END_TEST
 
 RDK_TEST_MAIN("report", {
     ADD(a_page_of_a_run);
-    ADD_LOOP(a_run_alone_has_the_verdict_of_the_terminal, 3);
+    ADD_LOOP(a_run_alone_has_the_verdict_of_the_terminal, 5);
+    ADD(layers_that_differ_are_told_apart);
     ADD(the_path_has_every_step_of_both);
     ADD(a_drawn_line_is_the_column);
     ADD(links_lead_somewhere);

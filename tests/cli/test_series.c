@@ -3,6 +3,8 @@
  * called, what tells them apart, what is said of them, and runs that are there twice. */
 #include "pages.h"
 
+#include <math.h>
+
 /* ---- runs that are there twice --------------------------------------------------------------- */
 
 START_TEST(copies_count_once)
@@ -215,7 +217,64 @@ START_TEST(the_command_has_what_was_typed)
 }
 END_TEST
 
+/* ---- colours --------------------------------------------------------------------------------- */
+
+/* Of colour k in the light palette of a page, L*a*b* (CIE 1976), seen in full or without the cones
+ * of medium wavelengths (Machado et al. 2009). */
+static void lab_of(const char *page, int k, bool deuteranope, double lab[3])
+{
+    static const double to_xyz[3][3] = {{.4124 / .9505, .3576 / .9505, .1805 / .9505},
+                                        {.2126, .7152, .0722},
+                                        {.0193 / 1.089, .1192 / 1.089, .9505 / 1.089}};
+    static const double seen[3][3] = {
+        {.367322, .860646, -.227968}, {.280085, .672501, .047413}, {-.011820, .042940, .968881}};
+    char key[16];
+    double rgb[3], f[3];
+    snprintf(key, sizeof key, "--c%d: #", k);
+    const char *at = strstr(page, key);
+    ck_assert_ptr_nonnull(at);
+    unsigned long hex = strtoul(at + strlen(key), NULL, 16);
+    for (int i = 0; i < 3; i++) {
+        double v = (double)(hex >> (16 - 8 * i) & 255) / 255;
+        rgb[i] = v <= .04045 ? v / 12.92 : pow((v + .055) / 1.055, 2.4);
+    }
+    for (int i = 0; i < 3; i++) {
+        double t = 0;
+        for (int j = 0; j < 3; j++) {
+            const double *m = seen[j];
+            double v = deuteranope ? m[0] * rgb[0] + m[1] * rgb[1] + m[2] * rgb[2] : rgb[j];
+            t += to_xyz[i][j] * fmin(fmax(v, 0), 1);
+        }
+        f[i] = t > .008856 ? cbrt(t) : 7.787 * t + 16. / 116;
+    }
+    lab[0] = 116 * f[1] - 16;
+    lab[1] = 500 * (f[0] - f[1]);
+    lab[2] = 200 * (f[1] - f[2]);
+}
+
+/* That of the first series which is none of the usual scalings: amber was 12 from none's orange. */
+START_TEST(a_fifth_colour_is_unlike_the_usual_four)
+{
+    char *dir = program_directory();
+    three_steps(dir, "run", NULL);
+    char *page = report(dir, "run");
+    for (int k = 0; k < 4; k++) {
+        for (int deuteranope = 0; deuteranope < 2; deuteranope++) {
+            double a[3], b[3];
+            lab_of(page, 4, deuteranope, a);
+            lab_of(page, k, deuteranope, b);
+            double far = hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
+            ck_assert_msg(far > 30, "c4 is %.1f from c%d", far, k);
+        }
+    }
+    ck_assert_ptr_nonnull(strstr(page, "svg .d4 { stroke-dasharray: 8 3 8 11; }"));
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
 RDK_TEST_MAIN("series", {
+    ADD(a_fifth_colour_is_unlike_the_usual_four);
     ADD(copies_count_once);
     ADD(of_copies_the_longest_stays);
     ADD(series_are_called_by_what_departs);

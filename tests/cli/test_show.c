@@ -50,7 +50,10 @@ START_TEST(long_names_are_told_apart)
     setenv("LC_ALL", "C", 1);
     setenv("COLUMNS", "80", 1);
     program_run r = call(dir, WITH("show", "abl"), 0);
-    ck_assert_msg(strstr(r.out, "\na ..armup-10_seed-1 ") != NULL, "%s", r.out);
+    ck_assert_msg(strstr(r.out, "  scale             status ") &&
+                      strstr(r.out, "\na none              done ") &&
+                      strstr(r.out, "\nb sqrt              done "),
+                  "%s", r.out);
     for (int i = 0; i < 2; i++) {
         snprintf(line, sizeof line, "\n%c %s\n", 'a' + i, names[i]);
         ck_assert_msg(strstr(r.out, line) != NULL, "%s", r.out);
@@ -64,6 +67,34 @@ START_TEST(long_names_are_told_apart)
     setenv("COLUMNS", "120", 1);
     r = call(dir, WITH("show", "abl"), 0);
     ck_assert(strstr(r.out, names[0]) && !strstr(r.out, "seed-1\n") && !strstr(r.out, ".."));
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* Options in the order of the names; what all have is left out, and the directory where each run is
+ * named by itself. Names of no points are cut at their start. */
+START_TEST(what_differs_stays_of_long_names)
+{
+    static const char *const names[] = {"a/scale-none_d-k-2_lr-0.001_seed-1",
+                                        "a/scale-none_d-k-4_lr-0.001_seed-10"};
+    char *dir = program_directory();
+    three_steps(dir, names[0], NULL);
+    three_steps(dir, names[1], WITH("--seed", "2"));
+    three_steps(dir, "b/some_run_of_a_long_name_1", NULL);
+    three_steps(dir, "b/some_run_of_a_long_name_2", WITH("--seed", "2"));
+    setenv("LC_ALL", "C", 1);
+    setenv("COLUMNS", "80", 1);
+    program_run r = call(dir, WITH("show", names[0], names[1]), 0);
+    ck_assert_msg(strstr(r.out, "  d-k seed          status ") &&
+                      strstr(r.out, "\na 2 1               done ") &&
+                      strstr(r.out, "\nb 4 10              done ") &&
+                      strstr(r.out, "\nb a/scale-none_d-k-4_lr-0.001_seed-10\n"),
+                  "%s", r.out);
+    program_free(&r);
+    r = call(dir, WITH("show", "b"), 0);
+    ck_assert_msg(strstr(r.out, "\na ..f_a_long_name_1 done ") && strstr(r.out, "  run  "), "%s",
+                  r.out);
     program_free(&r);
     program_directory_remove(dir);
 }
@@ -148,6 +179,7 @@ END_TEST
 RDK_TEST_MAIN("show", {
     ADD(curves_in_a_terminal);
     ADD(long_names_are_told_apart);
+    ADD(what_differs_stays_of_long_names);
     ADD(show_draws_what_is_there);
     ADD(tasks_are_drawn_apart);
     ADD(plain_files_beside_runs_are_passed_over);

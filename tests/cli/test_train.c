@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 
+#include "rootdk/report.h"
 #include "rootdk/tasks.h"
 #include "strict_json.h"
 
@@ -286,6 +287,33 @@ START_TEST(a_profile_names_the_ops)
 }
 END_TEST
 
+/* Where stderr is no terminal the share of measuring is told too, of a training that is long
+ * enough: how long this one takes, run.json says. Seconds of evaluations and of opening are not
+ * training. */
+START_TEST(what_measuring_cost_is_told)
+{
+    static const double least = 2, apart = 2;
+    char *dir = program_directory();
+    program_run r = train_and_read(dir,
+                                   WITH("--steps", "700", "--batch", "32", "--eval-every", "0",
+                                        "--eval-size", "32", "--threads", "1", "--out", "run"),
+                                   NULL, 0);
+    rdk_status s = {0};
+    rdk_record *about = rdk_record_read(below(dir, "run/run.json").text, &s);
+    ck_assert_msg(about != NULL, "%s", s.message);
+    double seconds = rdk_record_number(about, "seconds");
+    double measuring = rdk_record_number(about, "measuring_seconds");
+    ck_assert(seconds > 0 && measuring >= 0);
+    bool told = !strncmp(r.err, "time ", 5) && strstr(r.err, "% of it for measuring\n");
+    if (seconds > least + apart) ck_assert_msg(told, "%g s: %s", seconds, r.err);
+    if (seconds < least) ck_assert_str_eq(r.err, "");
+    ck_assert(!strstr(r.out, "measuring"));
+    rdk_record_free(about);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* Nothing is asked for step by step: also with evaluation, probing and saving on. The address
  * sanitizer keeps what OpenMP gives back, so there is nothing to see under it. */
 START_TEST(memory_is_steady)
@@ -320,5 +348,6 @@ RDK_TEST_MAIN("train", {
     ADD(what_is_no_number_is_null);
     ADD(every_task_trains);
     ADD(a_profile_names_the_ops);
+    ADD(what_measuring_cost_is_told);
     ADD(memory_is_steady);
 })

@@ -47,6 +47,7 @@ START_TEST(score_variances)
         {"sqrt", RDK_INIT_UNIT, RDK_QK_RMS, 64, 64, 2, 16},
         {"none", RDK_INIT_UNIT, RDK_QK_L2, 64, 64, 11.98, 2.24250625}, /* 11.98^2 / 64 */
         {"none", RDK_INIT_UNIT, RDK_QK_L2, 64, 64, 0, 1},              /* g = sqrt(d_k) */
+        {"sqrt", RDK_INIT_UNIT, RDK_QK_L2, 64, 64, 0, 1. / 64},        /* plain cosines */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rdk_model_config c =
