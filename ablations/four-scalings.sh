@@ -12,9 +12,12 @@ seeds=$#
 
 train_grid four-scalings --scale none,sqrt,dk,qknorm --seed "$(echo "$@" | tr ' ' ,)"
 
-# Which runs of a scaling are of this seed; of one seed all are, and the grid has no column of it.
+# Which runs of a scaling are of this seed: of one seed all are, and the grid has no column of it.
 of_seed() { # SCALE
-    if [ "$seeds" -gt 1 ]; then echo "seed=$seed"; else echo "scale=$1"; fi
+    case $(head -n 1 "$grid/results.csv") in
+    *,seed,*) echo "seed=$seed" ;;
+    *) echo "scale=$1" ;;
+    esac
 }
 # A figure of the run of this scaling and seed, or "-" where it has none.
 of_run() { # COLUMN
@@ -45,4 +48,23 @@ for seed; do
         esac
     done
 done
+
+# Of the start, as gradient-anatomy.sh has it on independent tokens.
+query_gradient() { # SCALE: raw |dW_Q|, the mean over layers
+    tensor=wq at_start gradients.csv grad_norm "scale=$1" "$(of_seed "$1")" | mean
+}
+ratio() { # SCALE
+    values query_value_ratio_first "scale=$1" "$(of_seed "$1")"
+}
+for seed; do
+    claim "seed $seed, at the start: |dW_Q| is largest for none, smallest for dk" \
+        "$(query_gradient none) > $(query_gradient sqrt) && $(query_gradient sqrt) > $(query_gradient dk)" >&2
+    claim "seed $seed: so is |dW_Q| / |dW_V|" \
+        "$(ratio none) > $(ratio sqrt) && $(ratio sqrt) > $(ratio dk)" >&2
+done
+if [ "$seeds" -gt 1 ]; then
+    for scale in none sqrt dk qknorm; do
+        echo "$scale: |dW_Q| / |dW_V| at the start $(values query_value_ratio_first scale=$scale | in_words)" >&2
+    done
+fi
 finish

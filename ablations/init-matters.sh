@@ -21,6 +21,13 @@ write_backwards --init gpt2 --scale none,sqrt,39.0625 # 1 / (64 * 0.02^2): d_mod
 print_grid
 report_grid loss=init-matters
 
+echo
+for case in "unit sqrt" "gpt2 none" "gpt2 sqrt" "t5 none" "t5 sqrt"; do
+    echo "$case: solved at $(values solved_at "init=${case% *}" "scale=${case#* }" | in_words)" \
+        "(evaluated every 20 steps)"
+done
+echo
+
 worst() { # INIT SCALE: accuracy
     values accuracy "init=$1" "scale=$2" | smallest
 }

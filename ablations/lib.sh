@@ -64,11 +64,11 @@ claim() { # WORDS EXPRESSION
     expect "$1" "$2" || status=1
 }
 
-# The same: a figure is no further than that from what is expected.
-near() { # WORDS FIGURE EXPECTED DISTANCE
+# The same: a figure is no further than a tolerance, which is no interval, from what is expected.
+near() { # WORDS FIGURE EXPECTED TOLERANCE
     awk -v words="$1" -v x="$2" -v y="$3" -v d="$4" 'BEGIN {
         ok = x + 0 == x && x - y <= d && y - x <= d
-        printf "%-7s %s (%.4g, expected %.4g +- %.2g)\n", ok ? "ok" : "FAILED", words, x, y, d
+        printf "%-7s %s (%.4g, expected %.4g, tolerance %.2g)\n", ok ? "ok" : "FAILED", words, x, y, d
         exit !ok }' || status=1
 }
 
@@ -98,7 +98,7 @@ rated() { # loss|chance|start SCALE
 }
 
 # A column of a file of each such run at one step, one row a line: attention.csv by layer and head,
-# gradients.csv by tensor (of $tensor alone, where that is set).
+# gradients.csv by tensor, metrics.csv by split (of $tensor alone, or that split, where it is set).
 at_step() { # STEP FILE COLUMN [OPTION=VALUE]...
     step=$1 file=$2 column=$3
     shift 3
@@ -110,6 +110,16 @@ at_step() { # STEP FILE COLUMN [OPTION=VALUE]...
 }
 at_start() { # FILE COLUMN [OPTION=VALUE]...
     at_step 0 "$@"
+}
+
+# The variance of the scores at the start, as a share of what theory predicts for it; by seed, as
+# the heads of one seed read the same tokens.
+variance_share() { # [OPTION=VALUE]...
+    values seed "$@" | while read -r drawn; do
+        for column in score_std score_std_theory; do
+            at_start attention.csv $column "$@" "seed=$drawn" | awk '{ s += $1 * $1 } END { print s }'
+        done | awk 'NR == 1 { x = $1 } END { print x / $1 }'
+    done
 }
 
 # ---- of numbers, one a line ----------------------------------------------------------------------
@@ -130,6 +140,31 @@ largest() {
 
 smallest() {
     awk 'NR == 1 || $1 < m { m = $1 } END { if (NR) printf "%.6g\n", m; else print "none" }'
+}
+
+# "MEAN HALF-WIDTH" of the 95 % t-interval of 2 to 12 numbers, one for each seed.
+interval() {
+    awk '{ x[++n] = $1; s += $1 }
+         END {
+             split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.201", t, " ")
+             if (n < 2 || n > 12) { print "none none"; exit }
+             for (i = 1; i <= n; i++) v += (x[i] - s / n) ^ 2
+             printf "%.6g %.6g\n", s / n, t[n - 1] * sqrt(v / (n - 1) / n) }'
+}
+# The same in words.
+in_words() {
+    interval | awk '{ printf "%.4g +- %.2g\n", $1, $2 }'
+}
+
+# How the interval of such numbers stands to that of others: above, below, or overlaps.
+stands() { # NUMBERS OTHERS
+    printf '%s\n' "$(echo "$1" | interval)" "$(echo "$2" | interval)" | awk '
+        NR == 1 { low = $1 - $2; high = $1 + $2 }
+        NR == 2 { print (low > $1 + $2 ? "above" : high < $1 - $2 ? "below" : "overlaps") }'
+}
+# The same as a comparison, for a claim: holds where it stands as expected.
+is_that() { # EXPECTED NUMBERS OTHERS
+    if [ "$(stands "$2" "$3")" = "$1" ]; then echo "1 == 1"; else echo "0 == 1"; fi
 }
 
 # The slope of ln y against ln x by least squares; lines "x y".

@@ -10,11 +10,48 @@ set -eu
 cd "$(dirname "$0")/.."
 . ablations/lib.sh
 
-train_grid lr-window --task reverse --seq-len 8 --layers 1 --heads 1 --d-k 64 --mlp none \
-    --scale none,sqrt,dk,qknorm,t5 --lr 3e-4,1e-3,3e-3,1e-2,3e-2,1e-1 --seed 1..5 \
-    --batch 32 --steps 400 --schedule cosine --probe-every 50
+. ablations/rates.sh
 print_grid
 report_grid rates=lr-window
+
+solved() { # SCALE LR: in how many of the five seeds
+    values solved_at "scale=$1" "lr=$2" | wc -l | tr -d ' '
+}
+most_solved() { # SCALE: at the rate with the most
+    for lr in $rates; do solved "$1" "$lr"; done | largest
+}
+printf '\nSolved, of 5 seeds:\n%-7s' lr
+# shellcheck disable=SC2086 # one word for each rate
+printf ' %7s' $rates
+printf '\n'
+for scale in none sqrt dk qknorm t5; do
+    printf '%-7s' $scale
+    for lr in $rates; do printf ' %7s' "$(solved $scale "$lr")"; done
+    printf '\n'
+done
+
+# Of one seed, with the loss at the start as l0.
+sensitivity() { # SCALE SEED
+    for column in final_loss initial_loss; do
+        values $column "scale=$1" "seed=$2" | sed "s/^/$column /"
+    done | awk '$1 == "final_loss" { x[++n] = $2; next }
+        { i++; if (x[i] > $2) x[i] = $2; s += x[i]; if (i == 1 || x[i] < best) best = x[i] }
+        END { printf "%.4f\n", s / n - best }'
+}
+printf '\nSensitivity, l0 = start, by seed:\n'
+lowest=0 highest=0 sqrt_below_dk=0
+printf '%-7s %7s %7s %7s %7s %7s\n' seed none sqrt dk qknorm t5
+for seed in 1 2 3 4 5; do
+    none=$(sensitivity none $seed) sqrt=$(sensitivity sqrt $seed) dk=$(sensitivity dk $seed)
+    qknorm=$(sensitivity qknorm $seed) t5=$(sensitivity t5 $seed)
+    printf '%-7s %7s %7s %7s %7s %7s\n' $seed "$none" "$sqrt" "$dk" "$qknorm" "$t5"
+    others=$(printf '%s\n' "$sqrt" "$dk" "$t5")
+    lowest=$(awk "BEGIN { print $lowest + ($qknorm < $(echo "$others" | smallest)) }")
+    highest=$(awk "BEGIN { print $highest + ($none > $(echo "$others" | largest)) }")
+    sqrt_below_dk=$(awk "BEGIN { print $sqrt_below_dk + ($sqrt < $dk) }")
+done
+echo "sqrt below dk in $sqrt_below_dk of 5 seeds"
+echo
 
 for scale in none sqrt dk qknorm t5; do
     claim "$scale: the loss at the best rate is near 0" "$(rated loss $scale) < 0.02"
@@ -26,4 +63,10 @@ for l0 in chance start; do
     claim "sensitivity, l0 = $l0: sqrt below dk and t5" "$sqrt < $dk && $sqrt < $t5"
     claim "sensitivity, l0 = $l0: dk and t5 below none" "$dk < $none && $t5 < $none"
 done
+claim "qknorm has the lowest sensitivity in every seed" "$lowest == 5"
+claim "none has the highest in every seed" "$highest == 5"
+claim "none: four rates at which at least 3 of 5 seeds are solved, none with all 5" \
+    "$(for lr in $rates; do solved none "$lr"; done | awk '$1 >= 3 { n++ } END { print n + 0 }') == 4 && $(most_solved none) < 5"
+claim "qknorm: all 5 seeds are solved at every rate" \
+    "$(for lr in $rates; do solved qknorm "$lr"; done | smallest) == 5"
 finish
