@@ -94,7 +94,7 @@ static inline vreal v_normal_density(vreal a)
     return peak * v_scale(v_expm1_small(r) + 1.0f, n_bits);
 }
 
-/* erf, within 2 ulp of the true value of every float; a signed zero and NaN are kept. From `flat`
+/* erf, within 2.5 ulp of the true value of every float; a signed zero and NaN are kept. From `flat`
  * on it rounds to 1. */
 static inline vreal v_erf(vreal x)
 {
