@@ -185,8 +185,9 @@ void rdk_model_drop_grads(rdk_model *m);
 void rdk_model_settle_grads(rdk_model *m);
 /* Lays the weights out as products need them, once for all passes until unpack: each would do it
  * again otherwise. Between the two no value is to be changed. No result's bit changes. The replicas
- * have it too. The first call takes as much memory as the weights; false and s where there is
- * none. */
+ * have it too. The first call takes memory for a copy of the weights of linear layers, with
+ * their rows rounded up to 32; false and s where there is none. Weights of sigma_reparam are read
+ * as they are. */
 bool rdk_model_pack(rdk_model *m, rdk_status *s);
 void rdk_model_unpack(rdk_model *m);
 /* Adds the gradients of these n replicas of m to those of m, one after the other: the same bits

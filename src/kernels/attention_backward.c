@@ -11,9 +11,11 @@
  * largest score makes that difference exact: a row's gradient is right relative to itself, down to
  * where backward_flush ends it, and 0 where there is one key. Statistics see it before that end. A
  * sink is one more element, with u = 0, and may be the largest. Where a policy stands between score
- * and softmax, ds goes through attention_policy.h before it meets k and q. Invariants: those of
- * attention_block.h; each (b, h) is computed by one thread, queries in order, so that dk and dv
- * have one writer. Rows of padding are not read. Read next: attention_stats.h. */
+ * and softmax, ds goes through attention_policy.h before it meets k and q.
+ *
+ * Invariants: those of attention_block.h; each (b, h) is computed by one thread, queries in order,
+ * so that dk and dv have one writer. Rows of padding are not read.
+ * Read next: attention_stats.h. */
 #include "attention_policy.h"
 #include "attention_scores.h"
 #include "attention_stats.h"
@@ -192,8 +194,9 @@ static void backward_additive(const backward_head *f, const score_block *at, con
     for (size_t e = 0; e < d && f->dw; e++) f->dw[e] += (double)v_sum(v_load(to.dw + e * LANES));
 }
 
-/* Before the products: p and ds of which these would make denormals are 0. A saturated row is full
- * of them, and they cost the processor a hundred times a normal number. */
+/* Before the products: p (times the mask of dropout) and c ds of which these would make denormals
+ * are 0. A saturated row is full of them, and they cost the processor a hundred times a normal
+ * number. */
 static void backward_flush(const score_block *at, rdk_real *w, rdk_real *ds)
 {
     const rdk_real least = (rdk_real)(SINGLE ? 1e-30 : 1e-300);

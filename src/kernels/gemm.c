@@ -11,15 +11,18 @@
 #include "pack.h"
 
 enum {
-    PANEL_BYTES = 32 * 1024, /* of B, packed on the stack; it stays in the nearest caches */
-    PANEL_DEPTH = PANEL_BYTES / (TILE_COLS * sizeof(rdk_real)),
+    /* Copies, on the stack, which of a thread may be small: they stay in the nearest caches. All of
+     * it for a panel of B; or half, beside some rows of A. */
+    ROOM = 32 * 1024 / sizeof(rdk_real),
+    PANEL_DEPTH = ROOM / TILE_COLS,
+    COPIED_DEPTH = PANEL_DEPTH / 2 < 256 ? PANEL_DEPTH / 2 : 256,
+    COPIED_STRIDE = COPIED_DEPTH + LANES, /* of rows: not SET_BYTES apart again */
+    COPIED_ROWS = ROOM / 2 / COPIED_STRIDE / TILE_ROWS * TILE_ROWS,
     BLOCK_ROWS = 480, /* of A, at most: with PANEL_DEPTH columns they fit the L2 cache */
     BLOCK_ROWS_MIN = 4 * TILE_ROWS, /* fewer do not repay the packing of a panel */
     TASKS_PER_THREAD = 4,
     SERIAL_PRODUCTS = 50 * 1000, /* multiply-adds that take less time than waking the threads */
     SERIAL_PACKED = 16 * 1024,   /* elements of which the same is true */
-    COPIED_ROWS = 4 * TILE_ROWS, /* of A at a time where it is copied, on the stack */
-    COPIED_GAP = LANES,          /* between such rows: they are not to be SET_BYTES apart again */
     SET_BYTES = 4096, /* rows at multiples of this distance share one set of the nearest cache */
 };
 
@@ -57,7 +60,8 @@ static bool is_crowded(size_t stride, size_t sets)
  * them still in the cache. */
 static bool is_copied(const gemm_job *g, const region *at)
 {
-    return is_crowded(g->a.stride, g->a.by_column ? 2 : 1) && at->j_end - at->j_begin > TILE_COLS;
+    return is_crowded(g->a.stride, g->a.by_column ? 2 : 1) && g->k > 0 &&
+           at->j_end - at->j_begin > TILE_COLS;
 }
 
 /* Rows p .. p + depth - 1 of the panel that begins at column j. room: where to copy it to, if need
@@ -81,11 +85,10 @@ static const rdk_real *gemm_panel(const gemm_job *g, size_t j, size_t cols, size
 }
 
 /* Terms p .. p + depth - 1 of the sums, for the columns j .. j + cols - 1 of a region. a: A from
- * its first row and p on. */
+ * its first row and p on. room: depth * TILE_COLS elements. */
 static void gemm_columns(const gemm_job *g, const region *at, tile_left a, size_t j, size_t cols,
-                         size_t p, size_t depth)
+                         size_t p, size_t depth, rdk_real *room)
 {
-    rdk_real room[PANEL_DEPTH * TILE_COLS] __attribute__((aligned(64)));
     size_t ld, rows = at->i_end - at->i_begin, count = rdk_pieces(rows, TILE_ROWS);
     const rdk_real *panel = gemm_panel(g, j, cols, p, depth, room, &ld);
     rdk_real *c = g->c + at->i_begin * g->ldc + j;
@@ -96,42 +99,48 @@ static void gemm_columns(const gemm_job *g, const region *at, tile_left a, size_
     }
 }
 
-static void gemm_depth(const gemm_job *g, const region *at, tile_left a, size_t p, size_t depth)
+static void gemm_depth(const gemm_job *g, const region *at, tile_left a, size_t p, size_t depth,
+                       rdk_real *room)
 {
     for (size_t j = at->j_begin; j < at->j_end; j += TILE_COLS) {
         size_t cols = at->j_end - j < TILE_COLS ? at->j_end - j : TILE_COLS;
-        gemm_columns(g, at, a, j, cols, p, depth);
+        gemm_columns(g, at, a, j, cols, p, depth, room);
     }
 }
 
-/* The same from a copy of A, some rows at a time, that lies well. */
-static void gemm_depth_copied(const gemm_job *g, const region *at, size_t p, size_t depth)
+/* The same from a copy of A, some rows at a time, that lies well. room: ROOM elements. */
+static void gemm_depth_copied(const gemm_job *g, const region *at, size_t p, size_t depth,
+                              rdk_real *room)
 {
-    rdk_real room[COPIED_ROWS * (PANEL_DEPTH + COPIED_GAP)] __attribute__((aligned(64)));
+    _Static_assert((int)COPIED_ROWS >= (int)TILE_ROWS,
+                   "the rows of a tile fit their half of the room");
+    rdk_real *copy = room + ROOM / 2;
     region part = *at;
     for (; part.i_begin < at->i_end; part.i_begin = part.i_end) {
         size_t rows = smaller(at->i_end - part.i_begin, COPIED_ROWS);
         part.i_end = part.i_begin + rows;
         const tile_left from = tile_left_from(g->a, part.i_begin, p);
-        const tile_left to = {room, from.by_column ? COPIED_ROWS : depth + COPIED_GAP,
-                              from.by_column, false};
+        const tile_left to = {copy, from.by_column ? COPIED_ROWS : COPIED_STRIDE, from.by_column,
+                              false};
         size_t lines = from.by_column ? depth : rows, length = from.by_column ? rows : depth;
         for (size_t l = 0; l < lines; l++)
-            memcpy(room + l * to.stride, from.at + l * from.stride, length * sizeof *room);
-        gemm_depth(g, &part, to, p, depth);
+            memcpy(copy + l * to.stride, from.at + l * from.stride, length * sizeof *copy);
+        gemm_depth(g, &part, to, p, depth, room);
     }
 }
 
 static void gemm_region(const gemm_job *g, const region *at)
 {
+    rdk_real room[ROOM] __attribute__((aligned(64)));
     bool copied = is_copied(g, at);
-    size_t count = g->k ? rdk_pieces(g->k, PANEL_DEPTH) : 1; /* k = 0 still sets C to 0 */
+    size_t most = copied ? COPIED_DEPTH : PANEL_DEPTH;
+    size_t count = g->k ? rdk_pieces(g->k, most) : 1; /* k = 0 still sets C to 0 */
     for (size_t t = 0; t < count; t++) {
         size_t p = rdk_piece_begin(g->k, count, t), depth = rdk_piece_begin(g->k, count, t + 1) - p;
         if (copied) {
-            gemm_depth_copied(g, at, p, depth);
+            gemm_depth_copied(g, at, p, depth, room);
         } else {
-            gemm_depth(g, at, tile_left_from(g->a, at->i_begin, p), p, depth);
+            gemm_depth(g, at, tile_left_from(g->a, at->i_begin, p), p, depth, room);
         }
     }
 }

@@ -57,8 +57,8 @@ typedef struct rdk_attention_shape {
     double *head_grads;   /* backward: [2, B, H], = dL/dgain and dL/dsink of each (b, h); or NULL */
 } rdk_attention_shape;
 
-/* Where its backward puts the gradients of q, k and v, which are three arrays: NULL where not asked
- * for; add: += in place of =. */
+/* Where its backward puts the gradients of q, k and v: NULL where not asked for; add: += in place
+ * of =. Two of them may be one array if both are added, since their parts come in any order. */
 typedef struct rdk_attention_grads {
     rdk_real *dq, *dk, *dv;
     bool add_q, add_k, add_v;

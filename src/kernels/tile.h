@@ -18,7 +18,8 @@ enum {
                 : RDK_VECTOR_BYTES >= 32 ? 6
                                          : 4,
     TILE_COLS = 2 * LANES,
-    /* Steps ahead of which A is fetched if each step is on another line of the cache. */
+    /* Steps ahead of which A is fetched if each step is on another line of the cache: a hint,
+     * which may lie past its end. */
     PREFETCH = 16,
     /* Rows of A that one address serves: an instruction adds 0, 1 or 2 strides by itself. So the
      * addresses of a tile fit the registers. */

@@ -2,12 +2,13 @@
  * The weights of linear layers, laid out as the products with them need it: once for all passes
  * over a batch, in place of once in each.
  *
+ * The kernel shares each among the threads where it is large.
+ *
  * Invariant: panels are current from rdk_model_pack to rdk_model_unpack, and no longer; a weight
  * that is not packed, and one that sigma_reparam multiplies by a factor first, is read as it is.
  * Read next: src/kernels/gemm.c. */
 #include "nn/model.h"
 
-#include "base/parallel.h"
 #include "kernels/kernels.h"
 
 static bool allocate(rdk_packing *p, const rdk_tensor *weight, rdk_status *s)
@@ -24,7 +25,6 @@ bool rdk_model_pack(rdk_model *m, rdk_status *s)
         const rdk_tensor *x = &m->param[i].tensor;
         if (x->packing && !allocate(&m->packing[i], x, s)) return false;
     }
-    RDK_PARALLEL_FOR_UNEVEN_IF(m->n_params > 1)
     for (size_t i = 0; i < m->n_params; i++) {
         const rdk_tensor *x = &m->param[i].tensor;
         if (!x->packing) continue;

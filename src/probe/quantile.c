@@ -23,12 +23,19 @@ static size_t part(double *x, size_t from, size_t end, double pivot, bool equal)
     return rest;
 }
 
+/* Of three, so that data which rise and fall, as those of a sequence do, are halved too. */
+static double middle(double a, double b, double c)
+{
+    double low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c < high ? c : high;
+}
+
 void rdk_move_smallest(double *x, size_t n, size_t k)
 {
     if (k == 0 || k >= n) return;
     size_t from = 0, end = n; /* the k-th smallest is in x[from .. end - 1] */
     while (end - from > 1) {
-        double pivot = x[from + (end - from) / 2];
+        double pivot = middle(x[from], x[from + (end - from) / 2], x[end - 1]);
         size_t rest = part(x, from, end, pivot, false);
         if (k <= rest) {
             end = rest;

@@ -121,9 +121,8 @@ void rdk_section_table(rdk_report *r, rdk_text *t)
         rdk_text_add(
             t,
             "Each series at its best learning rate of %zu tried: that at which the fewest runs "
-            "diverged, and of those the lowest mean loss. A sensitivity of 0 is best, and also "
-            "what "
-            "never learns has. ",
+            "diverged, and of those the lowest mean loss. A sensitivity of 0 is the best "
+            "there is; what never learns has 0 too. ",
             r->n_rates);
     rdk_text_add(
         t, "Diverged runs are counted, not averaged. \"Solved\" is the first evaluation "

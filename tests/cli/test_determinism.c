@@ -39,6 +39,29 @@ START_TEST(threads)
 }
 END_TEST
 
+/* Threads whose stack is small, on every instruction set: musl gives 128 KiB. Rows of 4 KiB are
+ * copied before a product. */
+START_TEST(small_stacks)
+{
+    static const char *const wide[] = {
+        "--task",      "random", "--seq-len", "128",      "--d-model", "1024",    "--d-k",
+        "64",          "--mlp",  "none",      "--layers", "1",         "--batch", "4",
+        "--eval-size", "4",      "--steps",   "1",        "--threads", "2",       NULL};
+    static const char *const isas[] = {"base", "avx2", "avx512"};
+    char *dir = program_directory();
+    setenv("OMP_STACKSIZE", "64k", 1);
+    for (int i = 0; i < 3; i++) {
+        setenv("RDK_ISA", isas[i], 1);
+        program_run r = program_call(dir, (const char *[]){"--version", NULL});
+        if (r.status == 0) train(dir, wide, WITH("--out", isas[i]), 0);
+        program_free(&r);
+    }
+    unsetenv("RDK_ISA");
+    unsetenv("OMP_STACKSIZE");
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* The architectures and norms that the other tests leave out, one and three threads. */
 START_TEST(threads_of_other_models)
 {
@@ -254,6 +277,7 @@ END_TEST
 
 RDK_TEST_MAIN("determinism", {
     ADD(threads);
+    ADD(small_stacks);
     ADD_LOOP(threads_of_other_models, 6);
     ADD_LOOP(looking_changes_nothing, 4);
     ADD(the_size_of_an_evaluation_changes_no_weight);

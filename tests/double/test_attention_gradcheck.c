@@ -19,6 +19,19 @@ BUILDER(attention_lengths,
         attend(t, x, (rdk_attention_args){.lengths = (int32_t[]){3, 0, 5}, .causal = true}))
 BUILDER(attention_lengths_full, attend(t, x, (rdk_attention_args){.lengths = (int32_t[]){1, 5, 4}}))
 
+/* Operands that are one tensor have one gradient, to which all their parts go. */
+static rdk_tensor *shared(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v, bool causal)
+{
+    return attend(t, (rdk_tensor *[]){q, k, v},
+                  (rdk_attention_args){.lengths = (int32_t[]){3, 0, 5}, .causal = causal});
+}
+
+BUILDER(attention_of_one, shared(t, x[0], x[0], x[0], true))
+BUILDER(attention_of_one_full, shared(t, x[0], x[0], x[0], false))
+BUILDER(attention_key_is_value, shared(t, x[0], x[1], x[1], false))
+BUILDER(attention_query_is_key, shared(t, x[0], x[0], x[1], false))
+BUILDER(attention_query_is_value, shared(t, x[0], x[1], x[0], false))
+
 static rdk_tensor *attention_dropout(rdk_tape *t, rdk_tensor *const *x, void *context)
 {
     (void)context;
@@ -95,6 +108,11 @@ static const row rows[] = {
     {"attention", attention_causal, 3, {"bt2", "bt2", "bt8"}, ANY},
     {"attention", attention_lengths, 3, {"356", "356", "354"}, ANY},
     {"attention", attention_lengths_full, 3, {"356", "356", "352"}, ANY},
+    {"attention", attention_of_one, 1, {"356"}, ANY},
+    {"attention", attention_of_one_full, 1, {"356"}, ANY},
+    {"attention", attention_key_is_value, 2, {"356", "356"}, ANY},
+    {"attention", attention_query_is_key, 2, {"356", "356"}, ANY},
+    {"attention", attention_query_is_value, 2, {"356", "356"}, ANY},
     {"attention", attention_dropout, 3, {"bt4", "bt4", "bt6"}, ANY},
     {"attention", attention_measured, 3, {"bt6", "bt6", "bt6"}, ANY},
     {"attention", attention_gain, 4, {"bt6", "bt6", "bt4", "2"}, ANY},

@@ -22,7 +22,11 @@ START_TEST(selection)
                 sorted[i] = x[i] = _i == 0   ? rdk_draw_normal(&draws)
                                    : _i == 1 ? (double)i
                                    : _i == 2 ? -(double)i
-                                             : (double)(i * 7 % 3);
+                                   : _i == 3 ? (double)(i * 7 % 3)
+                                   : _i == 4 ? (i % 4   ? (double)i
+                                                : i % 8 ? INFINITY
+                                                        : -INFINITY)
+                                             : -fabs((double)i - (double)n / 2);
             qsort(sorted, n, sizeof *sorted, descending);
             rdk_move_smallest(x, n, k);
             qsort(x, k, sizeof *x, descending);
@@ -47,6 +51,6 @@ START_TEST(selection_among_nan)
 END_TEST
 
 RDK_TEST_MAIN("quantile", {
-    ADD_LOOP(selection, 4);
+    ADD_LOOP(selection, 6);
     ADD(selection_among_nan);
 })

@@ -157,6 +157,34 @@ START_TEST(cutting_changes_no_bit)
 }
 END_TEST
 
+/* Operands whose rows crowd one set of the cache are copied first, or packed: the same bits as from
+ * rows that lie apart. On one thread, so that a region has many panels. */
+START_TEST(crowded_rows_change_no_bit)
+{
+    const rdk_kernels *k = rdk_kernels_at(_i);
+    if (!k) return;
+    enum { LD = 1024, M = 75, N = 200, K = 300 };
+    rdk_threads_set(1);
+    for (int form = 0; form < 8; form++) {
+        bool ta = form & 1, tb = form & 2, accumulate = form & 4;
+        size_t a_rows = ta ? K : M, a_cols = ta ? M : K, b_rows = tb ? N : K, b_cols = tb ? K : N;
+        matrix a = matrix_new(a_rows, a_cols, 3, 1), b = matrix_new(b_rows, b_cols, 5, 2);
+        matrix crowded_a = matrix_new(a_rows, a_cols, LD - a_cols, 1);
+        matrix crowded_b = matrix_new(b_rows, b_cols, LD - b_cols, 2);
+        matrix c = matrix_new(M, N, 1, 3), d = matrix_copy(&c);
+        for (size_t i = 0; i < a_rows; i++)
+            memcpy(crowded_a.at + i * LD, a.at + i * a.ld, a_cols * sizeof *a.at);
+        for (size_t i = 0; i < b_rows; i++)
+            memcpy(crowded_b.at + i * LD, b.at + i * b.ld, b_cols * sizeof *b.at);
+        product(k, ta, tb, K, &a, &b, &c, accumulate);
+        product(k, ta, tb, K, &crowded_a, &crowded_b, &d, accumulate);
+        ck_assert_msg(matrix_same(&c, &d), "%s %d%d%d", k->isa, ta, tb, accumulate);
+        rdk_free(a.all), rdk_free(b.all), rdk_free(crowded_a.all), rdk_free(crowded_b.all);
+        rdk_free(c.all), rdk_free(d.all);
+    }
+}
+END_TEST
+
 /* Panels that were laid out once give the bits of a product with B transposed. */
 START_TEST(panels_change_no_bit)
 {
@@ -185,6 +213,10 @@ START_TEST(nothing_to_sum_gives_zero_or_what_was)
     if (!k) return;
     rdk_real c[6] = {1, 2, NAN, 4, 5, 6};
     k->gemm(false, false, 2, 2, 0, NULL, 0, NULL, 2, c, 3, false);
+    static rdk_real wide[2][400];
+    for (int j = 0; j < 400; j++) wide[0][j] = wide[1][j] = 1;
+    k->gemm(false, false, 2, 400, 0, NULL, 0, NULL, 400, wide[0], 400, false);
+    for (int j = 0; j < 400; j++) ck_assert(wide[0][j] == 0 && wide[1][j] == 0);
     static const rdk_real want[6] = {0, 0, NAN, 0, 0, 6};
     for (int i = 0; i < 6; i++) ck_assert(i == 2 ? isnan(c[i]) : c[i] == want[i]);
     c[0] = 7;
@@ -213,6 +245,7 @@ RDK_TEST_MAIN("kernels_gemm", {
     ADD_LOOP(tails_and_long_sums, TABLES);
     ADD_LOOP(any_number_of_threads_gives_the_same_bits, TABLES);
     ADD_LOOP(cutting_changes_no_bit, TABLES);
+    ADD_LOOP(crowded_rows_change_no_bit, TABLES);
     ADD_LOOP(panels_change_no_bit, TABLES);
     ADD_LOOP(nothing_to_sum_gives_zero_or_what_was, TABLES);
     ADD_LOOP(nan_stays_in_its_row, TABLES);
