@@ -5,9 +5,10 @@
  * element, rate, limit, their unit, share
  *
  * A thread has calls of its own, of one pass, as the threads of a step have; the optimizer is one
- * call that all share. Limits are measured in the same rounds: of attention multiply-adds, causal
- * pairs counted as T (T + 1) / 2; of all else y += a x over as many bytes as the kernel meets, in
- * whatever cache or memory they fit. Of both the best round counts.
+ * call that all share. Limits are measured in the same rounds: of attention the peak of
+ * multiply-adds, causal pairs counted as T (T + 1) / 2; of all else y += a x over as many bytes as
+ * the kernel meets, in whatever cache or memory they fit. Of both the best round counts.
+ *
  * Invariant: a result that differs from the same computed in double is an error, not a row.
  * Read next: kernel_cases.h. */
 #include "bandwidth.h"
@@ -123,7 +124,7 @@ static size_t times_of(const kernel *k, const job *jobs)
 }
 
 typedef struct outcome {
-    double seconds, gbytes; /* of a call; moved in a second of y += a x */
+    double seconds, limit; /* of a call; GFLOP/s of multiply-adds, or GB/s of y += a x */
 } outcome;
 
 /* memory: [threads, 2, size] */
@@ -133,30 +134,30 @@ static outcome measure(const kernel *k, const job *jobs, int threads, bench_wide
     outcome best = {INFINITY, 0};
     const double guess = 50e9, moved = 3.0 * sizeof *memory * (double)size;
     size_t times = times_of(k, jobs);
-    size_t again = k->products ? 0 : 1 + (size_t)(round_seconds * guess / moved);
+    size_t again = 1 + (size_t)(round_seconds * guess / moved);
     for (int r = 0; r < ROUNDS; r++) {
         best.seconds = fmin(best.seconds, seconds_of(k, jobs, threads, times));
-        if (again) best.gbytes = fmax(best.gbytes, bench_bandwidth(threads, size, again, memory));
+        double limit =
+            k->products ? rdk_speed_peak() / 1e9 : bench_bandwidth(threads, size, again, memory);
+        best.limit = fmax(best.limit, limit);
     }
     return best;
 }
 
-static void print(const kernel *k, const job *j, const char *size, int threads, double seconds,
-                  double limit)
+static void print(const kernel *k, const job *j, const char *size, int threads, outcome best)
 {
     double calls = k->whole ? 1 : threads, elements = calls * (double)elements_of(k, j);
     double pairs = calls * (double)(j->sequences * j->heads * j->len) * (double)(j->len + 1) / 2;
     double flops = 2 * (double)(k->products * (j->d / j->heads)) * pairs;
     double work = k->products ? flops : elements * (double)(k->moved * sizeof(rdk_real));
-    double rate = work / seconds / 1e9;
+    double rate = work / best.seconds / 1e9;
     printf("%s,%s,%zux%zu,%d,%.4f,%.1f,%.1f,%s,%.3f\n", k->name, size, k->rows(j), k->cols(j),
-           threads, 1e9 * seconds / elements, rate, limit, k->products ? "GFLOP/s" : "GB/s",
-           rate / limit);
+           threads, 1e9 * best.seconds / elements, rate, best.limit,
+           k->products ? "GFLOP/s" : "GB/s", rate / best.limit);
     fflush(stdout);
 }
 
-/* peak: GFLOP/s of multiply-adds. */
-static bool row(const kernel *k, const bench_size *b, int threads, double peak, rdk_status *s)
+static bool row(const kernel *k, const bench_size *b, int threads, rdk_status *s)
 {
     job jobs[MOST_THREADS];
     size_t n = k->whole ? 1 : (size_t)threads, made = 0;
@@ -172,10 +173,7 @@ static bool row(const kernel *k, const bench_size *b, int threads, double peak, 
     for (size_t t = 0; ok && t < n; t++)
         ok = right(k, &jobs[t]) ||
              rdk_fail(s, RDK_EVALUE, "a wrong result of %s at %s", k->name, b->name);
-    if (ok) {
-        outcome best = measure(k, jobs, threads, memory, size);
-        print(k, jobs, b->name, threads, best.seconds, k->products ? peak : best.gbytes);
-    }
+    if (ok) print(k, jobs, b->name, threads, measure(k, jobs, threads, memory, size));
     for (size_t t = 0; t < made; t++) job_free(&jobs[t]);
     rdk_free(memory);
     return ok;
@@ -188,9 +186,8 @@ static bool rows_of(const bench_size *b, int threads, rdk_status *s)
                         "size %s: T is at most %d, V at most the tokens of a pass, and heads "
                         "divide d_model",
                         b->name, LONGEST);
-    double peak = rdk_speed_peak() / 1e9;
     for (size_t i = 0; i < KERNEL_CASES; i++)
-        if (!row(&kernel_cases[i], b, threads, peak, s)) return false;
+        if (!row(&kernel_cases[i], b, threads, s)) return false;
     return true;
 }
 

@@ -3,6 +3,7 @@
  * AdamW.
  *
  *     step SIZE THREADS STEPS [PROBE_EVERY [TOGETHER]]
+ *     step --options SIZE
  *
  * SIZE is tiny, small, medium, baby, or LAYERSxHEADSxD_MODELxTxBATCHxV. PROBE_EVERY 0, the default,
  * probes nothing; else a step in so many is probed as in a run, all but writing the rows:
@@ -11,33 +12,54 @@
  *
  * Prints one line of CSV: size, threads, median and least milliseconds of a step, GFLOP/s at the
  * median, MiB at most, seconds from the start of main to the end of the first step, the last loss.
+ * With --options instead the options of ./train that make such steps: the others as they are there.
  */
 #include "bench.h"
 
 #include "run/trainer.h"
 
-enum { WARMUP = 5, SEED = 1 };
+enum { WARMUP = 5, WORDS = 7, NUMBERS = 6, SETTINGS = WORDS + NUMBERS };
 
-static bool set(rdk_config *c, const char *name, size_t value, rdk_status *s)
+typedef struct setting {
+    const char *option;
+    char value[RDK_NUMBER_TEXT];
+} setting;
+
+/* Random tokens; what these do not say is as in a run. */
+static void settings_of(const bench_size *b, setting out[SETTINGS])
 {
-    char text[RDK_NUMBER_TEXT];
-    snprintf(text, sizeof text, "%zu", value);
-    return rdk_option_set(c, rdk_option_find(name), text, s);
+    static const setting words[WORDS] = {{"task", "random"}, {"init", "gpt2"}, {"bias", "on"},
+                                         {"tie", "on"},      {"lr", "1e-3"},   {"clip", "1"},
+                                         {"seed", "1"}};
+    static const char *const names[NUMBERS] = {"layers",  "heads", "d-model",
+                                               "seq-len", "batch", "vocab"};
+    const size_t numbers[NUMBERS] = {b->layers, b->heads, b->d_model, b->len, b->batch, b->vocab};
+    memcpy(out, words, sizeof words);
+    for (size_t i = 0; i < NUMBERS; i++) {
+        out[WORDS + i].option = names[i];
+        snprintf(out[WORDS + i].value, sizeof out->value, "%zu", numbers[i]);
+    }
 }
 
-/* Random tokens; what the options do not say is as in a run. */
-static bool configure(rdk_config *c, const bench_size *b, size_t probe_every, rdk_status *s)
+static bool configure(rdk_config *c, const bench_size *b, int probe_every, rdk_status *s)
 {
-    static const char *const words[][2] = {{"task", "random"}, {"init", "gpt2"}, {"bias", "on"},
-                                           {"tie", "on"},      {"lr", "1e-3"},   {"clip", "1"}};
+    setting all[SETTINGS];
+    settings_of(b, all);
     rdk_config_init(c);
     bool ok = true;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        ok = ok && rdk_option_set(c, rdk_option_find(words[i][0]), words[i][1], s);
-    return ok && set(c, "layers", b->layers, s) && set(c, "heads", b->heads, s) &&
-           set(c, "d-model", b->d_model, s) && set(c, "seq-len", b->len, s) &&
-           set(c, "batch", b->batch, s) && set(c, "vocab", b->vocab, s) &&
-           set(c, "seed", SEED, s) && set(c, "probe-every", probe_every, s);
+    for (size_t i = 0; i < SETTINGS; i++)
+        ok = ok && rdk_option_set(c, rdk_option_find(all[i].option), all[i].value, s);
+    c->probe_every = (uint64_t)probe_every;
+    return ok;
+}
+
+static void print_options(const bench_size *b)
+{
+    setting all[SETTINGS];
+    settings_of(b, all);
+    for (size_t i = 0; i < SETTINGS; i++)
+        printf("%s--%s=%s", i ? " " : "", all[i].option, all[i].value);
+    printf("\n");
 }
 
 /* The rows of a probed step are formed; without open files they go nowhere. */
@@ -84,11 +106,17 @@ int main(int argc, char **argv)
 {
     double started = rdk_seconds();
     bench_size size;
+    if (argc == 3 && !strcmp(argv[1], "--options")) {
+        if (!bench_size_find(argv[2], &size)) return 2;
+        print_options(&size);
+        return 0;
+    }
     int threads = argc > 3 ? atoi(argv[2]) : 0, together = argc > 5 ? atoi(argv[5]) : 1;
     int probe_every = argc > 4 ? atoi(argv[4]) : 0;
     int times = argc > 3 && together > 0 ? atoi(argv[3]) / together : 0;
     if (threads < 1 || times < 1 || probe_every < 0 || !bench_size_find(argv[1], &size)) {
-        fprintf(stderr, "usage: step SIZE THREADS STEPS [PROBE_EVERY [TOGETHER]]\n");
+        fprintf(stderr, "usage: step SIZE THREADS STEPS [PROBE_EVERY [TOGETHER]]\n"
+                        "       step --options SIZE\n");
         return 2;
     }
     rdk_status s = {0};
@@ -96,7 +124,7 @@ int main(int argc, char **argv)
     rdk_trainer r = {.io = &io, .status = &s, .started = started};
     rdk_threads_set(threads);
     double *ms = rdk_alloc((size_t)times, sizeof *ms, &s);
-    bool ok = ms && configure(&r.config, &size, (size_t)probe_every, &s) && rdk_setup_trainer(&r) &&
+    bool ok = ms && configure(&r.config, &size, probe_every, &s) && rdk_setup_trainer(&r) &&
               run(&r, &size, (size_t)times, (size_t)together, ms);
     if (!ok) fprintf(stderr, "step: %s\n", s.message);
     rdk_trainer_free(&r);

@@ -6,6 +6,7 @@
 #ifndef RDK_TEST_FLOAT_FUNCTIONS_H
 #define RDK_TEST_FLOAT_FUNCTIONS_H
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +67,8 @@ static inline double true_gelu_slope(double x)
     return erfc(-x / sqrt(2.0)) / 2 + x * density_at_0 * exp(-x * x / 2);
 }
 
-/* All floats of one sign from first to last, or those after first. */
+/* All floats of one sign from first to last, or those after first. Infinities are among them,
+ * all but -inf of GELU, which is NaN (erf.h). */
 typedef struct float_function {
     const char *name;
     rdk_map map;
@@ -92,7 +94,7 @@ static const float_function float_functions[] = {
     {"erf", RDK_MAP_ERF, false, false, -0.0f, -INFINITY, 2.5, 0, erf},
     {"gelu", RDK_MAP_GELU, false, false, 0, INFINITY, 2, 0, true_gelu},
     {"gelu", RDK_MAP_GELU, false, false, -0.0f, gelu_reach, 6, 0, true_gelu},
-    {"gelu", RDK_MAP_GELU, false, true, gelu_reach, -3.4e38f, 0, 0, true_zero},
+    {"gelu", RDK_MAP_GELU, false, true, gelu_reach, -FLT_MAX, 0, 0, true_zero},
     {"gelu'", RDK_MAP_GELU, true, false, 0, INFINITY, 2, 0, true_gelu_slope},
     {"gelu'", RDK_MAP_GELU, true, false, -0.0f, -1, 5, 0.125, true_gelu_slope},
     {"gelu'", RDK_MAP_GELU, true, false, -1, gelu_reach, 5, 0, true_gelu_slope},
@@ -121,15 +123,15 @@ static inline uint32_t float_last(const float_function *f)
     return to_bits(f->last) & 0x7fffffffu;
 }
 
-/* y = f(x) or its derivative by k, for n <= FLOAT_BLOCK numbers. */
+/* y = f(x) or its derivative by k, for n <= FLOAT_BLOCK numbers. x and y do not overlap. */
 static inline void float_apply(const rdk_kernels *k, const float_function *f, size_t n,
                                const float *x, float *y)
 {
-    float ones[FLOAT_BLOCK];
-    k->map(f->map, n, x, y);
+    float value[FLOAT_BLOCK], ones[FLOAT_BLOCK];
+    k->map(f->map, n, x, f->slope ? value : y);
     if (!f->slope) return;
     for (size_t i = 0; i < n; i++) ones[i] = 1;
-    k->map_backward(f->map, n, x, y, ones, y, false);
+    k->map_backward(f->map, n, x, value, ones, y, false);
 }
 
 static inline void float_compare(size_t n, const float *x, const float *got, const double *want,

@@ -50,7 +50,7 @@ done
 echo "neon: building with $CC"
 build MODE=neon program library build/neon/tests/exhaustive/functions
 RDK_ISA=neon emulated build/neon/rootdk --version | grep 'instruction set  neon' || fail "--version names no neon"
-RDK_ISA=base emulated build/neon/rootdk --version >/dev/null 2>&1 && fail "base is none of its tables"
+RDK_ISA=base emulated build/neon/rootdk --version >/dev/null 2>&1 && fail "RDK_ISA=base was accepted"
 
 echo "neon: every ${STRIDE}th float"
 logged emulated build/neon/tests/exhaustive/functions "$STRIDE"

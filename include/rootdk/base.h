@@ -162,6 +162,10 @@ enum { RDK_NUMBER_TEXT = 32 };
 char *rdk_text_double(double x, char buf[RDK_NUMBER_TEXT]);
 char *rdk_text_float(float x, char buf[RDK_NUMBER_TEXT]);
 char *rdk_text_real(rdk_real x, char buf[RDK_NUMBER_TEXT]);
+/* A figure, as files have it: the text of the nearest float; beyond a float's range, of the double.
+ * exact: of the double. Zero is 0, never -0. */
+char *rdk_text_figure(double x, char buf[RDK_NUMBER_TEXT]);
+char *rdk_text_exact(double x, char buf[RDK_NUMBER_TEXT]);
 /* The whole of text as one number (no blanks, no hexadecimal, no trailing characters), '.' whatever
  * the locale. False otherwise. Finite only. */
 bool rdk_parse_double(const char *text, double *x);

@@ -88,17 +88,17 @@ static void field(const column *c, const char *name, const char *text)
     rdk_text_add(c->out, ",%s", c->names ? name : text);
 }
 
-/* Empty where there is no such figure. + 0: zero is 0, never -0. */
+/* Empty where there is no such figure. */
 static void number(const column *c, const char *name, double x)
 {
     char text[RDK_NUMBER_TEXT] = "";
-    field(c, name, isnan(x) ? "" : rdk_text_float((float)x + 0.0F, text));
+    field(c, name, isnan(x) ? "" : rdk_text_figure(x, text));
 }
 
 static void whole(const column *c, const char *name, double x)
 {
     char text[RDK_NUMBER_TEXT] = "";
-    field(c, name, isnan(x) ? "" : rdk_text_double(x + 0.0, text));
+    field(c, name, isnan(x) ? "" : rdk_text_exact(x, text));
 }
 
 static void write_row(const rdk_ablation *a, const rdk_result *r, const column *c)

@@ -52,8 +52,8 @@ static void solved_cell(rdk_cells *c, const rdk_groups *g, size_t group, const r
     rdk_solved s = rdk_solved_of(values, n);
     rdk_text *cell = rdk_cells_next(c);
     if (cell)
-        rdk_text_add(cell, "%s (%zu/%zu)",
-                     isnan(s.median) ? "-" : rdk_text_double(s.median, number), s.solved, s.runs);
+        rdk_text_add(cell, "%s (%zu/%zu)", isnan(s.median) ? "-" : rdk_text_exact(s.median, number),
+                     s.solved, s.runs);
 }
 
 static void count_cell(rdk_cells *c, const rdk_groups *g, size_t group, const rdk_results *r)

@@ -146,6 +146,18 @@ char *rdk_text_real(rdk_real x, char buf[RDK_NUMBER_TEXT])
 #endif
 }
 
+/* -0 + 0 is 0. */
+char *rdk_text_exact(double x, char buf[RDK_NUMBER_TEXT])
+{
+    return rdk_text_double(x + 0.0, buf);
+}
+
+char *rdk_text_figure(double x, char buf[RDK_NUMBER_TEXT])
+{
+    bool beyond = isfinite(x) && fabs(x) > FLT_MAX;
+    return beyond ? rdk_text_double(x, buf) : rdk_text_float((float)x + 0.0F, buf);
+}
+
 static const char *skip_digits(const char *at)
 {
     while (*at >= '0' && *at <= '9') at++;

@@ -18,6 +18,9 @@
  *     x Phi(x), x >= 0      2    (1.77)    x < 0:  6  (5.80)
  *     its derivative        2    (1.83)    x < 0:  5  (4.94), for x > -1 of 1/8 at least
  *
+ * At inf x Phi(x) is inf and its derivative 1. At -inf the derivative is 0, and the product is NaN,
+ * -inf * 0, while of every finite x it is a number: to hold x would cost each element.
+ *
  * Invariant: one element, one formula, whatever its neighbours: no branch on a whole vector.
  * Read next: elementwise.c, which maps these over arrays. */
 #ifndef RDK_ERF_H
@@ -42,6 +45,7 @@ static inline vreal v_normal_cdf(vreal x)
 
 static inline vreal v_gelu_slope(vreal x)
 {
+    x = v_min(v_set(40), v_max(v_set(-40), x)); /* beyond, it is 0 or 1; lest inf * 0 */
     return v_normal_cdf(x) + x * (0.39894228040143268 * v_exp(x * x * -0.5));
 }
 
@@ -94,7 +98,7 @@ static inline vreal v_normal_density(vreal a)
     return peak * v_scale(v_expm1_small(r) + 1.0f, n_bits);
 }
 
-/* erf, within 2 ulp of the true value of every float; a signed zero and NaN are kept. From `flat`
+/* erf, within 2.5 ulp of the true value of every float; a signed zero and NaN are kept. From `flat`
  * on it rounds to 1. */
 static inline vreal v_erf(vreal x)
 {

@@ -84,7 +84,7 @@ typedef struct rdk_kernels {
     void (*gemm_panels)(bool ta, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
                         const rdk_real *panels, rdk_real *c, size_t ldc, bool accumulate);
 
-    /* y = f(x);  dx = dy f'(x), or += where add; y = f(x) is at hand */
+    /* y = f(x);  dx = dy f'(x), or += where add; y = f(x) is at hand. y may be x, dx may be dy. */
     void (*map)(rdk_map f, size_t n, const rdk_real *x, rdk_real *y);
     void (*map_backward)(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
                          const rdk_real *dy, rdk_real *dx, bool add);

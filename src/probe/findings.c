@@ -296,7 +296,7 @@ size_t rdk_findings_off(const rdk_findings *f)
 static void csv_number(rdk_text *out, double x)
 {
     char number[RDK_NUMBER_TEXT];
-    rdk_text_add(out, ",%s", isnan(x) ? "" : rdk_text_double(x + 0.0, number)); /* 0, never -0 */
+    rdk_text_add(out, ",%s", isnan(x) ? "" : rdk_text_exact(x, number));
 }
 
 static void csv_count(rdk_text *out, size_t n)

@@ -301,5 +301,5 @@ void rdk_figure_field(rdk_text *csv, const char *word)
 void rdk_figure_value(rdk_text *csv, double x)
 {
     char number[RDK_NUMBER_TEXT];
-    rdk_figure_field(csv, isnan(x) ? "" : rdk_text_float((float)x + 0.0F, number));
+    rdk_figure_field(csv, isnan(x) ? "" : rdk_text_figure(x, number));
 }

@@ -4,7 +4,6 @@
  * Invariant: no byte that came from a run reaches a page but through rdk_html or rdk_page_json. */
 #include "svg.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,12 +69,7 @@ void rdk_page_json(rdk_text *t, const char *text)
 void rdk_page_number(rdk_text *t, double x)
 {
     char number[RDK_NUMBER_TEXT];
-    bool beyond = fabs(x) > FLT_MAX;
-    if (!isfinite(x))
-        rdk_text_add(t, "null");
-    else
-        rdk_text_add(t, "%s",
-                     beyond ? rdk_text_double(x, number) : rdk_text_float((float)x + 0.0F, number));
+    rdk_text_add(t, "%s", isfinite(x) ? rdk_text_figure(x, number) : "null");
 }
 
 void rdk_coordinate(rdk_text *t, double x)

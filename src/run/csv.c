@@ -2,10 +2,8 @@
  * The run's CSV files: see csv.h for the invariant. */
 #include "csv.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -170,18 +168,16 @@ void rdk_csv_uint(rdk_csv *c, uint64_t x)
     field(c, text);
 }
 
-/* + 0: a figure that is -0 is 0. */
 void rdk_csv_real(rdk_csv *c, double x)
 {
     char text[RDK_NUMBER_TEXT];
-    bool beyond = isfinite(x) && fabs(x) > FLT_MAX;
-    field(c, beyond ? rdk_text_double(x, text) : rdk_text_float((float)x + 0.0F, text));
+    field(c, rdk_text_figure(x, text));
 }
 
 void rdk_csv_exact(rdk_csv *c, double x)
 {
     char text[RDK_NUMBER_TEXT];
-    field(c, rdk_text_double(x + 0.0, text));
+    field(c, rdk_text_exact(x, text));
 }
 
 void rdk_csv_word(rdk_csv *c, const char *word)

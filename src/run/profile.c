@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * --profile: where the time of a call went, by op of the tape. Evaluations and watched sequences
- * are among the forward passes; what is no op (data, the optimizer, logs) is the rest. Groups are
- * not run side by side then (passes.c), so that one clock counts for all.
+ * are among the forward passes; what is no op (data, laying out the weights, the optimizer, logs)
+ * is the rest. Groups are not run side by side then (passes.c), so that one clock counts for all.
  * Read next: src/autograd/profile.c. */
 #include "trainer.h"
 

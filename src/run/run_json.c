@@ -21,7 +21,7 @@ static void number_field(rdk_text *t, const char *key, double value)
 {
     char number[RDK_NUMBER_TEXT];
     rdk_text_add(t, "  \"%s\": %s,\n", key,
-                 isfinite(value) ? rdk_text_double(value, number) : "null");
+                 isfinite(value) ? rdk_text_exact(value, number) : "null");
 }
 
 static void integer_field(rdk_text *t, const char *key, uint64_t value)
@@ -56,8 +56,8 @@ static void layer_fields(rdk_text *t, const rdk_trainer *r)
     rdk_text all = {0};
     for (size_t l = 0; r->layer && l < r->config.model.layers; l++) {
         rdk_text_add(&all, "%s%s", l ? ", " : "",
-                     rdk_text_double(r->layer[l].entropy_first, number));
-        rdk_text_add(&all, " %s", rdk_text_double(r->layer[l].sat99_first, number));
+                     rdk_text_exact(r->layer[l].entropy_first, number));
+        rdk_text_add(&all, " %s", rdk_text_exact(r->layer[l].sat99_first, number));
     }
     if (all.failed) t->failed = true;
     if (all.size) string_field(t, "initial_by_layer", all.data);

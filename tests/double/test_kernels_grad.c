@@ -227,8 +227,21 @@ START_TEST(rope)
 }
 END_TEST
 
+/* The slope of GELU goes to 0 and 1, and far out is there already. */
+START_TEST(slope_of_gelu_far_out)
+{
+    TABLE(k);
+    rdk_real x[] = {-INFINITY, -1e300, -41, 41, INFINITY}, y[COUNT(x)], dx[COUNT(x)];
+    const rdk_real dy[] = {1, 1, 1, 1, 1}, want[] = {0, 0, 0, 1, 1};
+    k->map(RDK_MAP_GELU, COUNT(x), x, y);
+    k->map_backward(RDK_MAP_GELU, COUNT(x), x, y, dy, dx, false);
+    for (size_t i = 0; i < COUNT(x); i++) ck_assert(dx[i] == want[i]);
+}
+END_TEST
+
 RDK_TEST_MAIN("kernels: gradients", {
     ADD_LOOP(maps, ISAS);
+    ADD_LOOP(slope_of_gelu_far_out, ISAS);
     ADD_LOOP(softmax_and_its_log, ISAS);
     ADD_LOOP(cross_entropy, ISAS);
     ADD_LOOP(norms_in_every_form, ISAS);

@@ -3,8 +3,9 @@
  * its derivative, on every instruction set that this processor runs, against libm in double. Prints
  * the worst error of each and where it is; ends with 1 where one is beyond its bound.
  *
- * Invariant: no float is left out: the ranges of tests/float_functions.h join, and NaN is tried
- * with every payload. Read next: tests/float_functions.h, src/kernels/vector.h, src/kernels/erf.h.
+ * Invariant: no float is left out: the ranges of tests/float_functions.h join and end at infinity,
+ * or for GELU of -inf, which is NaN, at the last before it; and NaN is tried with every payload.
+ * Read next: tests/float_functions.h, src/kernels/vector.h, src/kernels/erf.h.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -93,6 +93,23 @@ START_TEST(float_texts)
 }
 END_TEST
 
+/* Floats where they hold it; zero without a sign, also one that a float rounds to. */
+START_TEST(figure_texts)
+{
+    char text[RDK_NUMBER_TEXT];
+    ck_assert_str_eq(rdk_text_figure(1.0 / 3, text), "0.33333334");
+    ck_assert_str_eq(rdk_text_figure(-0.0, text), "0");
+    ck_assert_str_eq(rdk_text_figure(-1e-60, text), "0");
+    ck_assert_str_eq(rdk_text_figure(-1e60, text), "-1e60");
+    ck_assert_str_eq(rdk_text_figure(-INFINITY, text), "-inf");
+    ck_assert_str_eq(rdk_text_figure(NAN, text), "nan");
+    ck_assert_str_eq(rdk_text_exact(1.0 / 3, text), "0.3333333333333333");
+    ck_assert_str_eq(rdk_text_exact(-0.0, text), "0");
+    ck_assert_str_eq(rdk_text_exact(-1e-60, text), "-1e-60");
+    ck_assert_str_eq(rdk_text_exact(-INFINITY, text), "-inf");
+}
+END_TEST
+
 /* Random bit patterns reach every exponent; the low ones are denormal. */
 START_TEST(doubles_round_trip)
 {
@@ -220,6 +237,7 @@ END_TEST
 RDK_TEST_MAIN("base number", {
     ADD(texts);
     ADD(float_texts);
+    ADD(figure_texts);
     ADD(doubles_round_trip);
     ADD(floats_round_trip);
     ADD(texts_are_shortest);

@@ -95,19 +95,24 @@ START_TEST(erf_of_special_values)
 }
 END_TEST
 
-/* -5 Phi(-5) = -1.43325786e-6, of which 1 + erf(-5 / sqrt(2)) in float has no digit but the first.
+/* -inf Phi(-inf) is NaN, as inf * 0 is; its slope is 0.
+ * -5 Phi(-5) = -1.43325786e-6, of which 1 + erf(-5 / sqrt(2)) in float has no digit but the first.
  */
 START_TEST(gelu_of_special_values)
 {
     TABLE(k);
-    float x[] = {0, -0.0f, -5, 5, INFINITY, -13, -3e38f, -12}, y[COUNT(x)];
+    float x[] = {0, -0.0f, -5, 5, INFINITY, -13, -FLT_MAX, -12, -INFINITY}, y[COUNT(x)];
     const double want[] = {0, 0, -1.4332578594e-6,  4.99999856674, INFINITY,
                            0, 0, -2.13177853449e-32};
     const double bound[] = {0, 0, 5, 1, 0, 0, 0, 5};
     k->map(RDK_MAP_GELU, COUNT(x), x, y);
-    for (size_t i = 0; i < COUNT(x); i++)
+    for (size_t i = 0; i < COUNT(want); i++)
         ck_assert((double)y[i] == want[i] || ulps(y[i], want[i]) <= bound[i]);
     ck_assert(!signbit(y[0]) && signbit(y[1]));
+    rdk_real slope[2] = {NAN, NAN}, ones[] = {1, 1};
+    k->map_backward(RDK_MAP_GELU, 1, x + 4, y + 4, ones, slope, false);
+    k->map_backward(RDK_MAP_GELU, 1, x + 8, y + 8, ones, slope + 1, false);
+    ck_assert(isnan(y[8]) && slope[0] == 1 && slope[1] == 0);
     check_nan(k, RDK_MAP_GELU);
 }
 END_TEST
