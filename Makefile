@@ -218,7 +218,7 @@ $(B)/bench/peak $(B)/bench/kernels: NATIVE = -march=native
 $(B)/bench/%: bench/%.c $(wildcard bench/*.h) $(LIB)
 	$(call LINK,$(CFLAGS_ALL) $(NATIVE) $< $(LIB) $(LINK_FLAGS))
 
-bench: program bench-programs ## measure steps, kernels, probing, scaling beside the machine's limits (10 minutes)
+bench: program bench-programs ## measure steps, kernels, probing, scaling beside the machine's limits (minutes)
 	@bench/all.sh $(PARTS)
 
 # ---- longer checks --------------------------------------------------------------------------------

@@ -290,6 +290,17 @@ START_TEST(windows_are_compared_between_equals_alone)
 }
 END_TEST
 
+/* The page of two scalings at two rates with one seed, in the order of the points. */
+static char *page_of_two_by_two(const made grid[4])
+{
+    rdk_setting settings[] = {{option("scale"), "none,sqrt", true},
+                              {option("lr"), "0.001,0.01", true}};
+    begin(settings, 2);
+    ck_assert_uint_eq(a.n_points, 4);
+    for (size_t i = 0; i < a.n_points; i++) run(i, &grid[i]);
+    return page_of_the_grid();
+}
+
 /* Of runs that all diverged the sensitivity is 0, every one of them counting as chance. */
 START_TEST(what_always_diverges_has_no_window)
 {
@@ -297,11 +308,7 @@ START_TEST(what_always_diverges_has_no_window)
                                 {"diverged", 1, .9, .9, .5, .3, 1, 1},
                                 {"done", 1, .9, .9, .5, .3, 1, 1},
                                 {"done", .5, .9, .9, .5, .3, 1, 1}};
-    rdk_setting settings[] = {{option("scale"), "none,sqrt", true},
-                              {option("lr"), "0.001,0.01", true}};
-    begin(settings, 2);
-    for (size_t i = 0; i < a.n_points; i++) run(i, &grid[i]);
-    char *page = page_of_the_grid();
+    char *page = page_of_two_by_two(grid);
     holds(page, " that of chance) is 0.25 for <b>sqrt</b>.</li>");
     rdk_free(page);
     end();
@@ -315,11 +322,7 @@ START_TEST(windows_are_not_compared_without_intervals)
                                 {"done", 1, .9, .9, .5, .3, 1, 1},
                                 {"done", 1, .9, .9, .5, .3, 1, 1},
                                 {"done", .5, .9, .9, .5, .3, 1, 1}};
-    rdk_setting settings[] = {{option("scale"), "none,sqrt", true},
-                              {option("lr"), "0.001,0.01", true}};
-    begin(settings, 2);
-    for (size_t i = 0; i < a.n_points; i++) run(i, &grid[i]);
-    char *page = page_of_the_grid();
+    char *page = page_of_two_by_two(grid);
     holds(page, "is 0.5 for <b>none</b>, 0.25 for <b>sqrt</b>.</li>");
     rdk_free(page);
     end();
