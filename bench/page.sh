@@ -36,6 +36,18 @@ layout() {
 
 # Functions of awk: a list of numbers grows by push, and is told by its middle or its spread.
 lists='
+    # cell[row, column] of all rows and columns, below a head
+    function cross(head, rows,    r, c) {
+        printf "%s", head
+        for (c = 1; c <= count["columns"]; c++) printf "\t%s", item["columns", c]
+        print ""
+        for (r = 1; r <= count[rows]; r++) {
+            printf "%s", item[rows, r]
+            for (c = 1; c <= count["columns"]; c++)
+                printf "\t%s", cell[item[rows, r], item["columns", c]]
+            print ""
+        }
+    }
     function push(list, x) { item[list, ++count[list]] = x }
     function sorted(list,    i, j, t) {
         for (i = 2; i <= count[list]; i++)
@@ -118,17 +130,7 @@ kernels() {
             first_seen("columns", $2 ", " $4); first_seen("kernels", $1)
             cell[$1, $2 ", " $4] = sprintf("%.0f %%, %.3g", 100 * $9, $5)
         }
-        END {
-            printf "share, ns an element"
-            for (c = 1; c <= count["columns"]; c++) printf "\t%s", item["columns", c]
-            print ""
-            for (k = 1; k <= count["kernels"]; k++) {
-                printf "%s", item["kernels", k]
-                for (c = 1; c <= count["columns"]; c++)
-                    printf "\t%s", cell[item["kernels", k], item["columns", c]]
-                print ""
-            }
-        }' "$dir/kernels.csv" | layout
+        END { cross("share, ns an element", "kernels") }' "$dir/kernels.csv" | layout
 }
 
 gemm() {
@@ -142,15 +144,7 @@ gemm() {
             cell[layer, column] = sprintf("%s, %.0f %%", $7, 100 * $7 / $2)
         }
         END {
-            printf "GFLOP/s, share of peak"
-            for (c = 1; c <= count["columns"]; c++) printf "\t%s", item["columns", c]
-            print ""
-            for (l = 1; l <= count["layers"]; l++) {
-                printf "%s", item["layers", l]
-                for (c = 1; c <= count["columns"]; c++)
-                    printf "\t%s", cell[item["layers", l], item["columns", c]]
-                print ""
-            }
+            cross("GFLOP/s, share of peak", "layers")
             print "geometric means, by threads" means
         }' "$dir/gemm.csv" | layout
 }
