@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shortest.h"
+
 #include <rootdk/base.h>
 
 enum {
@@ -73,19 +75,19 @@ static void shortest(double x, const format *f, char text[SCRATCH])
 }
 
 /* Splits "d.ddde+XX" into its digits, without zeros at the end, and the exponent. */
-static int split(const char *text, char digits[SCRATCH], int *exponent)
+static void split(const char *text, rdk_decimal *d)
 {
-    int n = 0;
+    d->n = 0;
     for (; *text != 'e'; text++)
-        if (*text >= '0' && *text <= '9') digits[n++] = *text;
-    *exponent = (int)strtol(text + 1, NULL, 10);
-    while (n > 1 && digits[n - 1] == '0') n--;
-    return n;
+        if (*text >= '0' && *text <= '9') d->digits[d->n++] = *text;
+    d->exponent = (int)strtol(text + 1, NULL, 10);
+    while (d->n > 1 && d->digits[d->n - 1] == '0') d->n--;
 }
 
-/* Lays out n digits with the point after the first and times 10^exponent. */
-static void lay_out(const char *digits, int n, int exponent, char *out)
+static void lay_out(const rdk_decimal *d, char *out)
 {
+    const char *digits = d->digits;
+    const int n = d->n, exponent = d->exponent;
     if (exponent >= PLAIN_BELOW || exponent < PLAIN_FROM) {
         *out++ = digits[0];
         if (n > 1) *out++ = '.';
@@ -119,11 +121,13 @@ static char *write_number(double x, const format *f, char buf[RDK_NUMBER_TEXT])
         strcpy(out, x == 0 ? "0" : "inf");
         return buf;
     }
-    char text[SCRATCH], digits[SCRATCH] = "0";
-    int exponent;
-    shortest(x, f, text);
-    int n = split(text, digits, &exponent);
-    lay_out(digits, n, exponent, out);
+    rdk_decimal d;
+    if (f != &AS_FLOAT || !rdk_shortest_float((float)x, &d)) {
+        char text[SCRATCH];
+        shortest(x, f, text);
+        split(text, &d);
+    }
+    lay_out(&d, out);
     return buf;
 }
 

@@ -2,6 +2,8 @@
  * Numbers as text: shortest, exact, and strict when read. */
 #include "harness.h"
 
+#include "base/shortest.h"
+
 #include <rootdk/base.h>
 
 static double from_bits(uint64_t bits)
@@ -76,6 +78,52 @@ START_TEST(texts)
         ck_assert_str_eq(rdk_text_double(want[i].x, text), want[i].text);
     ck_assert_str_eq(rdk_text_double(NAN, text), "nan");
     ck_assert_str_eq(rdk_text_double(-NAN, text), "nan");
+}
+END_TEST
+
+/* The shortest "%.*e" that reads back, as the C library has it. */
+static void plain_shortest(float x, char text[32])
+{
+    int digits = 1;
+    do snprintf(text, 32, "%.*e", digits - 1, (double)x);
+    while (strtof(text, NULL) != x && ++digits <= 9);
+}
+
+/* False where nothing is said. */
+static bool expect_shortest(float x)
+{
+    rdk_decimal d;
+    char want[32], text[64];
+    if (!rdk_shortest_float(x, &d)) return false;
+    plain_shortest(x, want);
+    snprintf(text, sizeof text, "%c%s%.*se%c%02d", d.digits[0], d.n > 1 ? "." : "", d.n - 1,
+             d.digits + 1, d.exponent < 0 ? '-' : '+', abs(d.exponent));
+    ck_assert_msg(strcmp(text, want) == 0, "%a is %s, not %s", (double)x, want, text);
+    return true;
+}
+
+START_TEST(shortest_floats_without_the_library)
+{
+    size_t said = 0, tried = 0;
+    for (uint32_t bits = 0; bits < 0x7f800000u; bits += 4801) {
+        float x = float_from_bits(bits);
+        bool usual = x > 1e-12f && x < 1e12f;
+        bool says = expect_shortest(x);
+        said += usual && says;
+        tried += usual;
+    }
+    ck_assert_uint_gt(said, tried / 10 * 9);
+    for (int digits = 1; digits < 1000000; digits += 7) /* decimals, and what is beside them */
+        for (int k = 0; k < 12; k += 3) {
+            float x = (float)(digits / pow(10, k));
+            expect_shortest(nextafterf(x, 0));
+            expect_shortest(x);
+            expect_shortest(nextafterf(x, INFINITY));
+        }
+    const float beyond[] = {0, 1e-30f, 1e30f, -1, 0.5f, 0x1p-20f, INFINITY, NAN};
+    rdk_decimal d;
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++)
+        ck_assert(!rdk_shortest_float(beyond[i], &d));
 }
 END_TEST
 
@@ -236,6 +284,7 @@ END_TEST
 
 RDK_TEST_MAIN("base number", {
     ADD(texts);
+    ADD(shortest_floats_without_the_library);
     ADD(float_texts);
     ADD(figure_texts);
     ADD(doubles_round_trip);
