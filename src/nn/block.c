@@ -63,17 +63,31 @@ static rdk_tensor *prepare(const rdk_pass *p, rdk_qk_norm kind, rdk_tensor *x, r
     return rdk_reshape(p->tape, x, 3, (size_t[]){p->batch, p->len, c->heads * c->d_k});
 }
 
+/* q and k of layer i, as they are multiplied, of the x that its attention is given. */
+static void queries_and_keys(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_tensor **q,
+                             rdk_tensor **k)
+{
+    const rdk_layer *y = &p->model->layer[i];
+    const rdk_model_probe *probe = p->probe;
+    rdk_tape_scope(p->tape, "layer %zu attention", i);
+    *q = rdk_nn_linear(p, x, y->q);
+    *k = rdk_nn_linear(p, x, y->k);
+    if (probe && probe->q) probe->q[i] = *q;
+    if (probe && probe->k) probe->k[i] = *k;
+    *q = prepare(p, y->qk_norm, *q, y->q_gain);
+    *k = prepare(p, y->qk_norm, *k, y->k_gain);
+    if (probe && probe->q_used) probe->q_used[i] = *q;
+    if (probe && probe->k_used) probe->k_used[i] = *k;
+}
+
 static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
 {
     const rdk_model_config *c = &p->model->config;
     const rdk_layer *y = &p->model->layer[i];
     const rdk_model_probe *probe = p->probe;
-    rdk_tape_scope(p->tape, "layer %zu attention", i);
-    rdk_tensor *q = rdk_nn_linear(p, x, y->q);
-    rdk_tensor *k = rdk_nn_linear(p, x, y->k);
+    rdk_tensor *q, *k;
+    queries_and_keys(p, i, x, &q, &k);
     rdk_tensor *v = rdk_nn_linear(p, x, y->v);
-    if (probe && probe->q) probe->q[i] = q;
-    if (probe && probe->k) probe->k[i] = k;
     rdk_attention_args args = {.n_heads = c->heads,
                                .scale = y->scale,
                                .causal = c->arch == RDK_DECODER,
@@ -89,10 +103,6 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
         size_t rows = probe->rows_of_layer ? probe->rows_of_layer : p->batch * c->heads * p->len;
         args.rows = probe->rows + i * rows;
     }
-    q = prepare(p, y->qk_norm, q, y->q_gain);
-    k = prepare(p, y->qk_norm, k, y->k_gain);
-    if (probe && probe->q_used) probe->q_used[i] = q;
-    if (probe && probe->k_used) probe->k_used[i] = k;
     rdk_tensor *o = y->score ? rdk_additive_attention(p->tape, q, k, v, y->score, &args)
                              : rdk_attention(p->tape, q, k, v, &args);
     return rdk_nn_linear(p, o, y->o);
@@ -121,15 +131,19 @@ static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x)
 
 typedef rdk_tensor *(*branch_fn)(const rdk_pass *p, size_t i, rdk_tensor *x);
 
+static bool norm_first(const rdk_pass *p)
+{
+    return p->model->config.norm_place == RDK_PRE_NORM;
+}
+
 /* x with one branch, its norm before or after the sum. */
 static rdk_tensor *residual(const rdk_pass *p, size_t i, rdk_tensor *x, branch_fn branch,
                             rdk_affine norm)
 {
-    bool pre = p->model->config.norm_place == RDK_PRE_NORM;
     rdk_tape_scope(p->tape, "layer %zu", i);
-    rdk_tensor *y = branch(p, i, pre ? rdk_nn_norm(p, x, norm) : x);
+    rdk_tensor *y = branch(p, i, norm_first(p) ? rdk_nn_norm(p, x, norm) : x);
     x = rdk_add(p->tape, x, rdk_nn_drop(p, y));
-    return pre ? x : rdk_nn_norm(p, x, norm);
+    return norm_first(p) ? x : rdk_nn_norm(p, x, norm);
 }
 
 rdk_tensor *rdk_nn_block(const rdk_pass *p, size_t i, rdk_tensor *x)
@@ -138,4 +152,12 @@ rdk_tensor *rdk_nn_block(const rdk_pass *p, size_t i, rdk_tensor *x)
     x = residual(p, i, x, attention, y->norm1);
     if (p->model->config.mlp == RDK_MLP_NONE) return x;
     return residual(p, i, x, mlp, y->norm2);
+}
+
+bool rdk_nn_queries(const rdk_pass *p, size_t i, rdk_tensor *x)
+{
+    rdk_tensor *q, *k;
+    rdk_tape_scope(p->tape, "layer %zu", i);
+    queries_and_keys(p, i, norm_first(p) ? rdk_nn_norm(p, x, p->model->layer[i].norm1) : x, &q, &k);
+    return q && k;
 }

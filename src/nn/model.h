@@ -84,5 +84,7 @@ rdk_tensor *rdk_nn_norm(const rdk_pass *p, rdk_tensor *x, rdk_affine norm);
 rdk_tensor *rdk_nn_drop(const rdk_pass *p, rdk_tensor *x);
 /* x: [B, T, d_model] -> [B, T, d_model], through layer i. */
 rdk_tensor *rdk_nn_block(const rdk_pass *p, size_t i, rdk_tensor *x);
+/* No further in layer i than its q and k, for the probe. */
+bool rdk_nn_queries(const rdk_pass *p, size_t i, rdk_tensor *x);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The model as a formula: tokens to logits.
+ * The model as a formula: tokens to logits, or to the last queries and keys.
  *
  *     x = tokens[ids] + positions;  x = block_i(x), i = 0 ..;  pre-norm: x = final_norm(x)
  *     logits = x head^T + bias
@@ -19,20 +19,37 @@ static rdk_tensor *embed(const rdk_pass *p, const int32_t *tokens)
     return rdk_nn_drop(p, x);
 }
 
+static bool fits(const rdk_pass *p)
+{
+    const size_t most = p->model->config.max_len;
+    return rdk_tape_alive(p->tape) &&
+           rdk_tape_expect(p->tape, p->len <= most,
+                           "a sequence of %zu tokens is longer than this model's %zu (see "
+                           "--seq-len)",
+                           p->len, most);
+}
+
 rdk_tensor *rdk_model_logits(rdk_model *m, rdk_tape *t, size_t batch, size_t len,
                              const int32_t *tokens, const int32_t *lengths,
                              const rdk_model_probe *probe)
 {
     const rdk_model_config *c = &m->config;
-    if (!rdk_tape_alive(t)) return NULL;
-    if (!rdk_tape_expect(t, len <= c->max_len,
-                         "a sequence of %zu tokens is longer than this model's %zu (see --seq-len)",
-                         len, c->max_len))
-        return NULL;
     rdk_pass p = {m, t, batch, len, lengths, probe};
+    if (!fits(&p)) return NULL;
     rdk_tensor *x = embed(&p, tokens);
     for (size_t i = 0; i < c->layers; i++) x = rdk_nn_block(&p, i, x);
     rdk_tape_scope(t, "head");
     if (c->norm_place == RDK_PRE_NORM) x = rdk_nn_norm(&p, x, m->final_norm);
     return rdk_nn_linear(&p, x, m->head);
+}
+
+bool rdk_model_queries(rdk_model *m, rdk_tape *t, size_t batch, size_t len, const int32_t *tokens,
+                       const int32_t *lengths, const rdk_model_probe *probe)
+{
+    const size_t last = m->config.layers - 1;
+    rdk_pass p = {m, t, batch, len, lengths, probe};
+    if (!fits(&p)) return false;
+    rdk_tensor *x = embed(&p, tokens);
+    for (size_t i = 0; i < last; i++) x = rdk_nn_block(&p, i, x);
+    return rdk_nn_queries(&p, last, x);
 }

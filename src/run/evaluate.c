@@ -7,24 +7,17 @@
 
 /* Forward alone; on the tape of this worker until its next reset. */
 static rdk_tensor *logits_of(rdk_trainer *r, const rdk_pass_at *at, const rdk_batch *b,
-                             const rdk_model_probe *probe, bool recording)
+                             bool recording)
 {
     rdk_tape *t = at->tape;
     rdk_tape_reset(t);
     rdk_tape_recording(t, recording);
     rdk_tape_training(t, false, (rdk_stream){0}, 0);
     rdk_tensor *logits = rdk_model_logits(r->model, t, at->n, b->len, b->input + at->first * b->len,
-                                          b->length + at->first, probe);
+                                          b->length + at->first, NULL);
     rdk_tape_recording(t, true);
     if (!logits) rdk_fail_with_tape(at);
     return logits;
-}
-
-rdk_tensor *rdk_evaluate_logits(rdk_trainer *r, const rdk_batch *b, const rdk_model_probe *probe,
-                                bool recording)
-{
-    const rdk_pass_at at = {.n = b->n, .tape = r->tapes[0], .status = r->status};
-    return logits_of(r, &at, b, probe, recording);
 }
 
 /* The losses of these sequences of r->eval_batch, and their sum over the tokens. */
@@ -32,7 +25,7 @@ static rdk_tensor *losses(rdk_trainer *r, const rdk_pass_at *at, bool recording)
 {
     rdk_batch *b = &r->eval_batch;
     size_t token = at->first * b->len;
-    rdk_tensor *logits = logits_of(r, at, b, NULL, recording);
+    rdk_tensor *logits = logits_of(r, at, b, recording);
     if (!logits) return NULL;
     rdk_tape_scope(at->tape, "the loss");
     /* recorded where the logits were: else they need no gradient */

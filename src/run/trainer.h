@@ -162,10 +162,6 @@ void rdk_step_update(rdk_trainer *r, const rdk_step_report *report);
  * r->status tells (RDK_ENONFINITE names the culprit). */
 typedef enum { RDK_EVAL_DONE, RDK_EVAL_FAILED, RDK_EVAL_STOPPED } rdk_evaluation;
 rdk_evaluation rdk_evaluate(rdk_trainer *r, rdk_score *pass);
-/* One forward pass over b, without dropout; on the tape until its next reset. recording: all that
- * it computes stays there too, to be looked at. NULL: it failed (r->status). */
-rdk_tensor *rdk_evaluate_logits(rdk_trainer *r, const rdk_batch *b, const rdk_model_probe *probe,
-                                bool recording);
 
 /* ---- measure.c ------------------------------------------------------------------------------- */
 

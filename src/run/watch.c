@@ -11,8 +11,8 @@
 
 #include "base/parallel.h"
 
-/* One of SHARE sequences of an update is watched, so that the two passes forward are a sixteenth
- * of the step's own; by the whole update, not by the micro-batch. */
+/* One of SHARE sequences of an update is watched, so that the two passes forward are at most a
+ * sixteenth of the step's own; by the whole update, not by the micro-batch. */
 enum { SHARE = 32, MOST_WATCHED = 16 };
 
 struct rdk_watch {
@@ -118,11 +118,24 @@ static void take_gains(const rdk_trainer *r, rdk_real *gain, rdk_real *sink)
     }
 }
 
+/* w->q and w->k of the model as it is, on the first tape until its next reset. */
+static bool look(rdk_trainer *r)
+{
+    const rdk_batch *b = &r->watch->batch;
+    rdk_tape *t = r->tapes[0];
+    rdk_tape_reset(t);
+    rdk_tape_recording(t, false);
+    rdk_tape_training(t, false, (rdk_stream){0}, 0);
+    bool ok = rdk_model_queries(r->model, t, b->n, b->len, b->input, b->length, &r->watch->probe);
+    rdk_tape_recording(t, true);
+    return ok || rdk_fail_with_tape(&(rdk_pass_at){.tape = t, .status = r->status});
+}
+
 bool rdk_watch_before(rdk_trainer *r)
 {
     rdk_watch *w = r->watch;
     size_t size = layer_size(w);
-    if (!rdk_evaluate_logits(r, &w->batch, &w->probe, false)) return false;
+    if (!look(r)) return false;
     take_gains(r, w->gain[0], w->sink);
     for (size_t l = 0; l < w->layers; l++) {
         memcpy(w->q_before + l * size, w->q[l]->data, size * sizeof *w->q_before);
@@ -155,7 +168,7 @@ rdk_head_view rdk_watch_head(const rdk_trainer *r, size_t layer, size_t head)
 bool rdk_watch_after(rdk_trainer *r)
 {
     rdk_watch *w = r->watch;
-    if (!rdk_evaluate_logits(r, &w->batch, &w->probe, false)) return false;
+    if (!look(r)) return false;
     take_gains(r, w->gain[1], NULL);
     RDK_PARALLEL_FOR
     for (size_t at = 0; at < w->layers * w->view.heads; at++) {

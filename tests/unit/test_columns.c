@@ -101,7 +101,11 @@ static void own_pass(rdk_trainer *r, passes *w, int pass)
 {
     rdk_tensor *q[MOST_LAYERS], *k[MOST_LAYERS];
     rdk_model_probe probe = {.q_used = q, .k_used = k};
-    ck_assert(rdk_evaluate_logits(r, rdk_watch_batch(r->watch), &probe, false) != NULL);
+    const rdk_batch *b = rdk_watch_batch(r->watch);
+    rdk_tape *t = r->tapes[0];
+    rdk_tape_reset(t);
+    rdk_tape_training(t, false, (rdk_stream){0}, 0);
+    ck_assert(rdk_model_logits(r->model, t, b->n, b->len, b->input, b->length, &probe) != NULL);
     for (size_t l = 0; l < r->config.model.layers; l++) {
         w->q[pass][l] = copy_of(q[l]->data, rdk_size(q[l]));
         w->k[pass][l] = copy_of(k[l]->data, rdk_size(k[l]));
