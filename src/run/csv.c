@@ -151,14 +151,15 @@ void rdk_csv_close(rdk_csv *c)
 {
     if (c->fd >= 0) close(c->fd);
     rdk_free(c->path);
-    rdk_text_free(&c->line);
+    rdk_text_free(&c->text);
     *c = (rdk_csv){.fd = -1};
 }
 
 static void field(rdk_csv *c, const char *text)
 {
     if (c->fd < 0) return;
-    rdk_text_add(&c->line, "%s%s", c->line.size ? "," : "", text);
+    if (c->text.size > c->whole) rdk_text_bytes(&c->text, ",", 1);
+    rdk_text_bytes(&c->text, text, strlen(text));
 }
 
 void rdk_csv_uint(rdk_csv *c, uint64_t x)
@@ -190,13 +191,18 @@ void rdk_csv_empty(rdk_csv *c)
     field(c, "");
 }
 
-bool rdk_csv_end(rdk_csv *c, rdk_status *s)
+void rdk_csv_end(rdk_csv *c)
 {
-    if (c->fd < 0) return true;
-    rdk_text_add(&c->line, "\n");
-    if (!rdk_text_ok(&c->line, s)) return false;
-    if (!rdk_append(c->fd, c->path, c->line.data, c->line.size, s)) return false;
-    c->line.size = 0;
+    if (c->fd < 0) return;
+    rdk_text_bytes(&c->text, "\n", 1);
+    c->whole = c->text.size;
+}
+
+bool rdk_csv_write(rdk_csv *c, rdk_status *s)
+{
+    if (!rdk_text_ok(&c->text, s)) return false;
+    if (!rdk_append(c->fd, c->path, c->text.data, c->whole, s)) return false;
+    c->text.size = c->whole = 0;
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A CSV file that grows by whole lines. The first column is always the step.
- * Invariant: a line is written by one call to the system at its end, so a killed process loses no
- * line but the one it was writing, and a resumed run cuts that one off. */
+ * Invariant: whole lines are written, by one call to the system, so a killed process loses none but
+ * those that it was writing, and a resumed run cuts off the one of them that has no end. */
 #ifndef RDK_RUN_CSV_H
 #define RDK_RUN_CSV_H
 
@@ -10,7 +10,8 @@
 typedef struct rdk_csv {
     int fd; /* -1: not open; then everything is a no-op */
     char *path;
-    rdk_text line;
+    rdk_text text; /* what is not written yet: whole lines, */
+    size_t whole;  /* of so many bytes, and the fields of the next */
 } rdk_csv;
 
 /* A new file with its header line ("step,loss"); replaces an old one. */
@@ -43,8 +44,10 @@ void rdk_csv_real(rdk_csv *c, double x);
 void rdk_csv_exact(rdk_csv *c, double x);        /* as a double */
 void rdk_csv_word(rdk_csv *c, const char *word); /* no comma, quote or line end in it */
 void rdk_csv_empty(rdk_csv *c);
-bool rdk_csv_end(rdk_csv *c, rdk_status *s);
-/* All lines so far are on the disk. */
+void rdk_csv_end(rdk_csv *c);
+/* The lines since the last call, into the file; the last of them has ended. */
+bool rdk_csv_write(rdk_csv *c, rdk_status *s);
+/* All lines that were written are on the disk. */
 bool rdk_csv_sync(rdk_csv *c, rdk_status *s);
 
 #endif

@@ -307,7 +307,8 @@ static bool write_metrics_row(rdk_trainer *r, bool train, const rdk_step_report 
 {
     row w = {.file = &r->metrics, .events = &r->tensorboard, .split = train ? "train" : "eval"};
     metrics_row(&w, r, train, report);
-    return rdk_csv_end(&r->metrics, r->status) &&
+    rdk_csv_end(&r->metrics);
+    return rdk_csv_write(&r->metrics, r->status) &&
            rdk_tensorboard_event(&r->tensorboard, r->step, r->status);
 }
 
@@ -329,11 +330,12 @@ bool rdk_logs_attention_rows(rdk_trainer *r, uint64_t step, bool updated)
                 .file = &r->attention, .events = &r->tensorboard, .layer = layer, .head = head};
             attention_row(&w, r, step, layer, head, rdk_measure_head(r->measure, layer, head),
                           updated, updated ? rdk_watch_change(r->watch, layer, head) : 0);
-            if (!rdk_csv_end(&r->attention, r->status)) return false;
+            rdk_csv_end(&r->attention);
             rdk_tensorboard_rows(&r->tensorboard, r->measure, layer, head);
         }
     }
-    return rdk_tensorboard_event(&r->tensorboard, step, r->status);
+    return rdk_csv_write(&r->attention, r->status) &&
+           rdk_tensorboard_event(&r->tensorboard, step, r->status);
 }
 
 void rdk_logs_keep_norms(rdk_trainer *r)
@@ -349,13 +351,14 @@ bool rdk_logs_gradient_rows(rdk_trainer *r, uint64_t step, bool updated)
 {
     for (size_t i = 0; i < rdk_model_param_count(r->model); i++) {
         gradient_row(&(row){.file = &r->gradients}, r, step, i, updated);
-        if (!rdk_csv_end(&r->gradients, r->status)) return false;
+        rdk_csv_end(&r->gradients);
     }
-    return true;
+    return rdk_csv_write(&r->gradients, r->status);
 }
 
 bool rdk_logs_timing_row(rdk_trainer *r)
 {
     timing_row(&(row){.file = &r->timing}, r);
-    return rdk_csv_end(&r->timing, r->status);
+    rdk_csv_end(&r->timing);
+    return rdk_csv_write(&r->timing, r->status);
 }

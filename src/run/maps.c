@@ -15,8 +15,8 @@ size_t rdk_maps_rows_of_head(const rdk_trainer *r)
     return r->config.model.arch == RDK_DECODER ? shown * (shown + 1) / 2 : shown * shown;
 }
 
-static bool write_row(rdk_trainer *r, uint64_t step, const rdk_head_view *v, size_t layer,
-                      size_t query, double *p)
+static void add_row(rdk_trainer *r, uint64_t step, const rdk_head_view *v, size_t layer,
+                    size_t query, double *p)
 {
     size_t n = rdk_head_weights(v, 0, query, p);
     for (size_t key = 0; key < n && key < MAPPED; key++) {
@@ -26,9 +26,8 @@ static bool write_row(rdk_trainer *r, uint64_t step, const rdk_head_view *v, siz
         rdk_csv_uint(&r->maps, query);
         rdk_csv_uint(&r->maps, key);
         rdk_csv_real(&r->maps, p[key]);
-        if (!rdk_csv_end(&r->maps, r->status)) return false;
+        rdk_csv_end(&r->maps);
     }
-    return true;
 }
 
 bool rdk_maps_rows(rdk_trainer *r, uint64_t step)
@@ -38,8 +37,9 @@ bool rdk_maps_rows(rdk_trainer *r, uint64_t step)
     bool ok = p != NULL;
     for (size_t at = 0; ok && at < c->layers * c->heads; at++) {
         rdk_head_view v = rdk_watch_head(r, at / c->heads, at % c->heads);
-        for (size_t query = 0; ok && query < v.len && query < MAPPED; query++)
-            ok = write_row(r, step, &v, at / c->heads, query, p);
+        for (size_t query = 0; query < v.len && query < MAPPED; query++)
+            add_row(r, step, &v, at / c->heads, query, p);
+        ok = rdk_csv_write(&r->maps, r->status);
     }
     rdk_free(p);
     return ok;
