@@ -68,29 +68,37 @@ static rdk_real scores_to_weights(size_t n, rdk_real max, rdk_real *s)
     return v_sum(sum);
 }
 
+/* The same, and what is measured of them; product: q.k where policies shaped it into the scores. */
+static rdk_real measured_to_weights(const forward_head *f, const score_block *at, size_t r,
+                                    const rdk_real *product, rdk_real max, rdk_real *s,
+                                    forward_rows *state)
+{
+    row_stats *t = &state->stats[r];
+    const size_t n = block_visible(at, r);
+    const bool holds_max = stats_take_max(t, max);
+    stats_add_moments(t, n, s);
+    if (!f->w)
+        stats_add_cosines(t, n, f->policy.shapes ? product : s, state->q_inverse[r],
+                          f->k_inverse + at->j);
+    if (f->policy.cap > 0)
+        stats_add_uncapped(t, n, policy_factor(&f->policy, row_keys(f->shape, f->len, at->i + r)),
+                           product);
+    return stats_to_weights(t, n, holds_max, s);
+}
+
 /* Takes n scores of row r into its state, and turns them into weights. */
 static void forward_row(const forward_head *f, const score_block *at, size_t r, forward_rows *state)
 {
     size_t n = block_visible(at, r);
-    rdk_real *s = f->scores + r * BLOCK, kept[BLOCK], product[BLOCK];
+    rdk_real *s = f->scores + r * BLOCK, product[BLOCK];
     if (f->policy.shapes) {
         memcpy(product, s, BLOCK * sizeof *s);
         policy_scores(&f->policy, row_keys(f->shape, f->len, at->i + r), n, s);
     }
     rdk_real max = scores_largest(n, s);
     if (at->j > 0) max = max > state->max[r] ? max : state->max[r];
-    if (f->rows) memcpy(kept, s, BLOCK * sizeof *s);
-    rdk_real sum = scores_to_weights(n, max, s);
-    if (f->rows) {
-        stats_add(&state->stats[r], n, kept, s, max);
-        if (!f->w)
-            stats_add_cosines(&state->stats[r], n, f->policy.shapes ? product : kept,
-                              state->q_inverse[r], f->k_inverse + at->j);
-        if (f->policy.cap > 0)
-            stats_add_uncapped(&state->stats[r], n,
-                               policy_factor(&f->policy, row_keys(f->shape, f->len, at->i + r)),
-                               product);
-    }
+    rdk_real sum = f->rows ? measured_to_weights(f, at, r, product, max, s, state)
+                           : scores_to_weights(n, max, s);
     if (at->j > 0) {
         rdk_real shrink = v_exp(v_set(state->max[r] - max))[0];
         if (max > state->max[r]) scale_row(f->shape->d_v, shrink, f->o + (at->i + r) * f->ld_v);
@@ -146,7 +154,7 @@ static void forward_queries(const forward_head *f, size_t i)
         scale_row(s->d_v, inverse, o + r * f->ld_v);
         f->row_max[i + r] = state.max[r];
         f->row_inv[i + r] = inverse;
-        if (f->rows) f->rows[i + r] = stats_row(&state.stats[r], f->policy.sink != NULL);
+        if (f->rows) stats_row(&state.stats[r], f->policy.sink != NULL, &f->rows[i + r]);
     }
 }
 

@@ -54,17 +54,31 @@ static inline vreal stats_below(vreal s, rdk_real max)
     return v_max(v_set(bottom), s - max);
 }
 
-/* Adds the sums over a block; w[j] = exp(s[j] - t->max). An element as large as the largest has w =
- * 1; holds_max: one of those is the largest itself, which is left out. */
-static void stats_add_weights(row_stats *t, size_t n, const rdk_real *s, const rdk_real *w,
-                              bool holds_max)
+/* Which of the block's elements is the largest of the row so far: t->max is raised to max, the
+ * largest score up to and including this block. True where one of this block's is. */
+static bool stats_take_max(row_stats *t, rdk_real max)
+{
+    bool first = t->n == 0, raised = !first && (double)max > t->max;
+    if (first) t->max = t->min = (double)max;
+    if (raised) stats_raise_max(t, (double)max);
+    return first || raised;
+}
+
+/* The keys of one block, n >= 1: s becomes w = exp(s - max), max the largest score of the row up to
+ * and including this block; returns the sum of w, and adds the sums over the block. An element as
+ * large as the largest has w = 1; the largest itself is left out. After stats_take_max and
+ * stats_add_moments, which count the scores. */
+static rdk_real stats_to_weights(row_stats *t, size_t n, bool holds_max, rdk_real *s)
 {
     const rdk_real max = (rdk_real)t->max;
     vreal low = v_set(max), r = v_set(0), a = v_set(0), b2 = v_set(0), b3 = v_set(0);
-    vreal equal = v_set(0);
+    vreal equal = v_set(0), sum = v_set(0);
     for (size_t j = 0; j < n; j += LANES) {
         vreal score = v_visible(v_load(s + j), j, n, -INFINITY), d = stats_below(score, max);
-        vreal x = (vreal)((vint)v_load(w + j) & (score < max));
+        vreal w = v_visible(v_exp(v_load(s + j) - max), j, n, 0);
+        vreal x = (vreal)((vint)w & (score < max));
+        v_store(s + j, w);
+        sum += w;
         low = v_min(low, v_visible(score, j, n, max));
         equal += v_select(score == max, v_set(1), v_set(0));
         r += x;
@@ -79,6 +93,7 @@ static void stats_add_weights(row_stats *t, size_t n, const rdk_real *s, const r
     t->a += (double)v_sum(a);
     t->b2 += (double)v_sum(b2) + ties;
     t->b3 += (double)v_sum(b3) + ties;
+    return v_sum(sum);
 }
 
 /* Sum of (s - origin), and of its square in *squares. */
@@ -134,17 +149,6 @@ static void stats_add_moments(row_stats *t, size_t n, const rdk_real *s)
     t->n += n;
 }
 
-/* The keys of one block: s[j] their scores, w[j] = exp(s[j] - max) where max is the largest score
- * of the row up to and including this block. n >= 1. */
-static void stats_add(row_stats *t, size_t n, const rdk_real *s, const rdk_real *w, rdk_real max)
-{
-    bool first = t->n == 0, raised = !first && (double)max > t->max;
-    if (first) t->max = t->min = (double)max;
-    if (raised) stats_raise_max(t, (double)max);
-    stats_add_weights(t, n, s, w, first || raised);
-    stats_add_moments(t, n, s);
-}
-
 /* The cosines of a block's pairs: s = c |q| |k| cos. of_q: 1 / (c |q|); of_k[j]: 1 / |k_j|. */
 static void stats_add_cosines(row_stats *t, size_t n, const rdk_real *s, rdk_real of_q,
                               const rdk_real *of_k)
@@ -192,25 +196,27 @@ static void stats_add_sink(row_stats *t, double sink)
     t->b3 += w * w * w;
 }
 
-static rdk_attention_row stats_row(const row_stats *t, bool sink)
+/* Field by field: a whole row put together first is read before its parts have arrived. */
+static void stats_row(const row_stats *t, bool sink, rdk_attention_row *row)
 {
     double up = fabs(t->max), down = fabs(t->min);
-    return (rdk_attention_row){
-        .n = (int32_t)t->n,
-        .max = (rdk_real)t->max,
-        .abs_max = (rdk_real)(down > up ? down : up),
-        .mean = (rdk_real)t->mean,
-        .peak = (rdk_real)(t->max - t->mean),
-        .variance = t->n ? t->squares / (double)t->n : 0,
-        .rest = (rdk_real)t->r,
-        .a = (rdk_real)t->a,
-        .b2 = (rdk_real)t->b2,
-        .b3 = (rdk_real)t->b3,
-        .cosine = (rdk_real)t->cosine,
-        .cosine2 = (rdk_real)t->cosine2,
-        .sink = sink,
-        .uncapped = (rdk_real)t->uncapped,
-    };
+    row->n = (int32_t)t->n;
+    row->max = (rdk_real)t->max;
+    row->abs_max = (rdk_real)(down > up ? down : up);
+    row->mean = (rdk_real)t->mean;
+    row->peak = (rdk_real)(t->max - t->mean);
+    row->variance = t->n ? t->squares / (double)t->n : 0;
+    row->rest = (rdk_real)t->r;
+    row->a = (rdk_real)t->a;
+    row->b2 = (rdk_real)t->b2;
+    row->b3 = (rdk_real)t->b3;
+    row->cosine = (rdk_real)t->cosine;
+    row->cosine2 = (rdk_real)t->cosine2;
+    row->sink = sink;
+    row->uncapped = (rdk_real)t->uncapped;
+    row->ds_norm = 0; /* until backward */
+    row->s_ds = 0;
+    row->reached = false;
 }
 
 /* Backward, before its first block: nothing of an earlier one is left; does a gradient arrive? */

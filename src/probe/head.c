@@ -126,16 +126,18 @@ static void gradient_figures(rdk_head_figures *f, const head_rows *r, double *no
 {
     f->ds_median = f->ds_p10 = f->ds_p90 = f->ds_rms = f->ds_top5_share = f->scale_gradient = NAN;
     double scale_gradient;
-    size_t n = gradient_norms(r, norms, &scale_gradient), top = (n * 5 + 99) / 100;
+    size_t n = gradient_norms(r, norms, &scale_gradient);
     double total = sum_squares(norms, n);
     if (n == 0 || !isfinite(total)) return; /* before a backward, or the run diverged */
     f->scale_gradient = scale_gradient;
     f->ds_rms = sqrt(total / (double)n);
-    f->ds_p10 = rdk_quantile(norms, n, 10);
-    f->ds_median = rdk_quantile(norms, n, 50);
-    f->ds_p90 = rdk_quantile(norms, n, 90);
-    rdk_move_smallest(norms, n, n - top);
-    if (total > 0) f->ds_top5_share = sum_squares(norms + n - top, top) / sum_squares(norms, n);
+    const size_t p10 = rdk_quantile_rank(n, 10), p50 = rdk_quantile_rank(n, 50);
+    const size_t p90 = rdk_quantile_rank(n, 90), rest = n - rdk_quantile_rank(n, 5);
+    rdk_move_smallest_of_each(norms, n, 4, (size_t[]){p10, p50, p90, rest});
+    f->ds_p10 = rdk_largest(norms, p10);
+    f->ds_median = rdk_largest(norms, p50);
+    f->ds_p90 = rdk_largest(norms, p90);
+    if (total > 0) f->ds_top5_share = sum_squares(norms + rest, n - rest) / sum_squares(norms, n);
 }
 
 /* ---- queries and keys ------------------------------------------------------------------------ */

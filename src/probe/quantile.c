@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 /* Moves what is below the pivot, or `equal` to it, to the front of x[from .. end - 1]; returns
  * where the rest begins. */
@@ -47,12 +48,38 @@ void rdk_move_smallest(double *x, size_t n, size_t k)
     }
 }
 
+static int ascending(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+void rdk_move_smallest_of_each(double *x, size_t n, size_t count, size_t *k)
+{
+    size_t done = 0;
+    qsort(k, count, sizeof *k, ascending);
+    for (size_t i = 0; i < count; i++) {
+        rdk_move_smallest(x + done, n - done, k[i] - done);
+        done = k[i];
+    }
+}
+
+size_t rdk_quantile_rank(size_t n, size_t percent)
+{
+    return (n * percent + 99) / 100;
+}
+
+double rdk_largest(const double *x, size_t n)
+{
+    double most = x[0];
+    for (size_t i = 1; i < n; i++) most = x[i] > most ? x[i] : most;
+    return most;
+}
+
 double rdk_quantile(double *x, size_t n, size_t percent)
 {
     if (n == 0) return NAN;
-    size_t rank = (n * percent + 99) / 100;
+    size_t rank = rdk_quantile_rank(n, percent);
     rdk_move_smallest(x, n, rank);
-    double most = x[0];
-    for (size_t i = 1; i < rank; i++) most = x[i] > most ? x[i] : most;
-    return most;
+    return rdk_largest(x, rank);
 }

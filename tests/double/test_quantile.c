@@ -37,6 +37,22 @@ START_TEST(selection)
 }
 END_TEST
 
+START_TEST(several_at_once)
+{
+    double x[40];
+    for (size_t n = 1; n <= 40; n++)
+        for (size_t a = 0; a <= n; a++)
+            for (size_t b = 0; b <= n; b++) {
+                for (size_t i = 0; i < n; i++) x[i] = (double)(i * 29 % n % 17);
+                rdk_move_smallest_of_each(x, n, 3, (size_t[]){a, b, n / 2});
+                const size_t at[] = {a, b, n / 2};
+                for (size_t k = 0; k < 3; k++)
+                    for (size_t i = 0; i < at[k]; i++)
+                        for (size_t j = at[k]; j < n; j++) ck_assert(x[i] <= x[j]);
+            }
+}
+END_TEST
+
 /* A run that diverges: it ends. */
 START_TEST(selection_among_nan)
 {
@@ -52,5 +68,6 @@ END_TEST
 
 RDK_TEST_MAIN("quantile", {
     ADD_LOOP(selection, 6);
+    ADD(several_at_once);
     ADD(selection_among_nan);
 })
