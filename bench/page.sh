@@ -152,14 +152,17 @@ gemm() {
 probing() {
     awk -F, "$lists"'
         NR == 1 { next }
-        { first_seen("sizes", $1); threads = $2 }
-        $4 == 0 { plain[$1, $3] = $5; if (!($1 in ms) || $5 < ms[$1]) ms[$1] = $5; next }
-        { push($1 "," $4, 100 * ($5 / plain[$1, $3] - 1)) }
+        {
+            at = $1 "\t" $2
+            first_seen("rows", at)
+            ms[at] = $4
+            cost[at, $3] = sprintf("%.1f (%.1f to %.1f)", $5, $6, $7)
+        }
         END {
-            print "size, " threads " threads\tms, nothing probed\t%, one step in 10 probed\t%, every step"
-            for (s = 1; s <= count["sizes"]; s++) {
-                size = item["sizes", s]
-                print size "\t" ms[size] "\t" spread(size ",10", "%.1f") "\t" spread(size ",1", "%.1f")
+            print "size\tthreads\tms, nothing probed\t%, one step in 10 probed\t%, every step"
+            for (r = 1; r <= count["rows"]; r++) {
+                at = item["rows", r]
+                print at "\t" ms[at] "\t" cost[at, 10] "\t" cost[at, 1]
             }
         }' "$dir/probing.csv" | layout
 }

@@ -1,28 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/probing.sh [ROUNDS] [SIZE...]: what looking at attention costs: steps without, with a probed
-# step in ten, and with every step probed, A B A B. Ten steps are timed as one. Writes probing.csv and
-# prints its table.
+# bench/probing.sh [TURNS] [SIZE...]: what looking at attention costs: ten steps of which none, one, and
+# all are probed, in turns. Writes probing.csv and prints its table.
 set -eu
 cd "$(dirname "$0")/.."
 . bench/lib.sh
-rounds=${1:-5}
+turns=${1:-40}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- tiny small medium
+[ $# -gt 0 ] || set -- tiny small medium baby
 
-steps_of() {
-    case $1 in tiny) echo 200 ;; small) echo 60 ;; *) echo 20 ;; esac
+# Longer steps need fewer turns.
+turns_of() {
+    case $1 in medium) echo $((turns / 4 + 1)) ;; baby) echo $((turns / 8 + 1)) ;; *) echo "$turns" ;; esac
 }
 
-echo "size,threads,round,probe_every,ms" >"$dir/probing.csv"
+rows=$(mktemp -d)
+trap 'rm -rf "$rows"' EXIT
+echo "size,threads,every,ms,median,low,high" >"$dir/probing.csv"
 for size; do
-    round=0
-    while [ "$round" -lt "$rounds" ]; do
-        round=$((round + 1))
-        for every in 0 10 1; do
-            line=$(own step "$size" "$most" "$(steps_of "$size")" "$every" 10)
-            echo "$size,$most,$round,$every,$(echo "$line" | cut -d, -f3)" >>"$dir/probing.csv"
-        done
+    for threads in $counts; do
+        own probing "$size" "$threads" "$(turns_of "$size")" "$rows" >>"$dir/probing.csv"
     done
 done
 table probing
