@@ -12,18 +12,20 @@
 
 enum {
     /* Copies, on the stack, which of a thread may be small: they stay in the nearest caches. All of
-     * it for a panel of B; or half, beside some rows of A. */
+     * it for a panel of B; or beside a shorter one as many rows of A as fit. */
     ROOM = 32 * 1024 / sizeof(rdk_real),
     PANEL_DEPTH = ROOM / TILE_COLS,
-    COPIED_DEPTH = PANEL_DEPTH / 2 < 256 ? PANEL_DEPTH / 2 : 256,
+    COPIED_DEPTH = PANEL_DEPTH / 2 < 128 ? PANEL_DEPTH / 2 : 128,
+    COPIED_PANEL = COPIED_DEPTH * TILE_COLS,
     COPIED_STRIDE = COPIED_DEPTH + LANES, /* of rows: not SET_BYTES apart again */
-    COPIED_ROWS = ROOM / 2 / COPIED_STRIDE / TILE_ROWS * TILE_ROWS,
+    COPIED_ROWS = (ROOM - COPIED_PANEL) / COPIED_STRIDE / TILE_ROWS * TILE_ROWS,
     BLOCK_ROWS = 480, /* of A, at most: with PANEL_DEPTH columns they fit the L2 cache */
     BLOCK_ROWS_MIN = 4 * TILE_ROWS, /* fewer do not repay the packing of a panel */
     TASKS_PER_THREAD = 4,
     SERIAL_PRODUCTS = 50 * 1000, /* multiply-adds that take less time than waking the threads */
     SERIAL_PACKED = 16 * 1024,   /* elements of which the same is true */
     SET_BYTES = 4096, /* rows at multiples of this distance share one set of the nearest cache */
+    FAR_BYTES = 512,
 };
 
 /* The right operand: [k, n] in rows, the same transposed, or as panels() lays it out. */
@@ -56,12 +58,19 @@ static bool is_crowded(size_t stride, size_t sets)
     return stride * sizeof(rdk_real) % (SET_BYTES / sets) == 0;
 }
 
-/* By rows a tile reads along few of them. By column it touches all, and the next tile is to find
- * them still in the cache. */
+/* By column a tile touches all rows of A, and the next tile is to find them still in the cache. One
+ * of 32 KiB, as beside vectors of 32 bytes, holds few that lie apart; one of 48 KiB, as beside
+ * those of 64, all that do not crowd. (Measured on both: bench/gemm.c.) */
+static bool is_lost(size_t stride)
+{
+    return RDK_VECTOR_BYTES < 64 ? stride * sizeof(rdk_real) >= FAR_BYTES : is_crowded(stride, 2);
+}
+
+/* By rows a tile reads along few of them. */
 static bool is_copied(const gemm_job *g, const region *at)
 {
-    return is_crowded(g->a.stride, g->a.by_column ? 2 : 1) && g->k > 0 &&
-           at->j_end - at->j_begin > TILE_COLS;
+    bool gains = g->a.by_column ? is_lost(g->a.stride) : is_crowded(g->a.stride, 1);
+    return gains && g->k > 0 && at->j_end - at->j_begin > TILE_COLS;
 }
 
 /* Rows p .. p + depth - 1 of the panel that begins at column j. room: where to copy it to, if need
@@ -112,9 +121,8 @@ static void gemm_depth(const gemm_job *g, const region *at, tile_left a, size_t 
 static void gemm_depth_copied(const gemm_job *g, const region *at, size_t p, size_t depth,
                               rdk_real *room)
 {
-    _Static_assert((int)COPIED_ROWS >= (int)TILE_ROWS,
-                   "the rows of a tile fit their half of the room");
-    rdk_real *copy = room + ROOM / 2;
+    _Static_assert((int)COPIED_ROWS >= (int)TILE_ROWS, "the rows of a tile fit beside a panel");
+    rdk_real *copy = room + COPIED_PANEL;
     region part = *at;
     for (; part.i_begin < at->i_end; part.i_begin = part.i_end) {
         size_t rows = smaller(at->i_end - part.i_begin, COPIED_ROWS);
