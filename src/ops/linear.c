@@ -44,13 +44,8 @@ rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b)
 
     const rdk_kernels *k = rdk_kernels_get();
     const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = w->dim[0];
-    if (w->packing && w->packing->current) {
-        k->gemm_panels(false, rows, n_out, n_in, x->data, n_in, w->packing->panels, y->data, n_out,
-                       false);
-    } else {
-        k->gemm(false, true, rows, n_out, n_in, x->data, n_in, w->data, n_in, y->data, n_out,
-                false);
-    }
-    if (b) k->add_rows(rows, n_out, b->data, y->data);
+    bool packed = w->packing && w->packing->current;
+    k->linear(rows, n_out, n_in, x->data, packed ? w->packing->panels : w->data, packed,
+              b ? b->data : NULL, y->data);
     return rdk_tape_record(t, &rdk_op_linear, y, 3, in, NULL);
 }
