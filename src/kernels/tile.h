@@ -4,7 +4,8 @@
  *
  * Invariant: every element of C is one chain of multiply-adds in the order of p, begun at 0 or at
  * the C that was there; a bias is added behind it. So neither the shape of tiles nor the cutting of
- * k changes a bit. Read next: gemm.c. */
+ * k changes a bit.
+ * Read next: gemm.c. */
 #ifndef RDK_TILE_H
 #define RDK_TILE_H
 
