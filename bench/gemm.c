@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * GEMM at the shapes of a small Transformer, each layer's product in its three forms.
+ * GEMM at the shapes of a small Transformer, each layer's product in its three forms, the forward
+ * one with its bias.
  *
  *     gemm THREADS [ROUNDS]      CSV lines: form, m, n, k, GFLOP/s in the best round
  *
@@ -16,11 +17,12 @@ typedef struct form {
     const char *name;
     bool ta, tb;
     size_t m, n, k, lda, ldb;
+    const rdk_real *bias; /* [n], or NULL */
 } form;
 
 static double element(const form *f, const rdk_real *a, const rdk_real *b, size_t i, size_t j)
 {
-    double sum = 0;
+    double sum = f->bias ? (double)f->bias[j] : 0;
     for (size_t p = 0; p < f->k; p++)
         sum += (double)a[f->ta ? p * f->lda + i : i * f->lda + p] *
                (double)b[f->tb ? j * f->ldb + p : p * f->ldb + j];
@@ -44,20 +46,23 @@ static double measure(const form *f, int rounds, const rdk_real *a, const rdk_re
     double flops = 2.0 * (double)f->m * (double)f->n * (double)f->k, best = INFINITY;
     for (int r = 0; r <= rounds; r++) {
         double begun = rdk_seconds();
-        kernels->gemm(f->ta, f->tb, f->m, f->n, f->k, a, f->lda, b, f->ldb, c, f->n, false);
+        if (f->bias)
+            kernels->linear(f->m, f->n, f->k, a, b, false, f->bias, c);
+        else
+            kernels->gemm(f->ta, f->tb, f->m, f->n, f->k, a, f->lda, b, f->ldb, c, f->n, false);
         double seconds = rdk_seconds() - begun;
         if (r > 0 && seconds < best) best = seconds;
     }
     return right(f, a, b, c) ? flops / best / 1e9 : 0;
 }
 
-/* y = x W^T, dx = dy W, dW = dy^T x of a layer in -> out. */
+/* y = x W^T + b, dx = dy W, dW = dy^T x of a layer in -> out. */
 static bool layer(size_t in, size_t out, int rounds, rdk_real *memory[3], double *logs, int *n)
 {
     const form forms[] = {
-        {"x W^T", false, true, ROWS, out, in, in, in},
-        {"dy W", false, false, ROWS, in, out, out, in},
-        {"dy^T x", true, false, out, in, ROWS, out, in},
+        {"x W^T + b", false, true, ROWS, out, in, in, in, memory[0]},
+        {"dy W", false, false, ROWS, in, out, out, in, NULL},
+        {"dy^T x", true, false, out, in, ROWS, out, in, NULL},
     };
     for (size_t i = 0; i < 3; i++) {
         const form *f = &forms[i];

@@ -9,9 +9,13 @@
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
+static size_t inner(const job *j)
+{
+    return 4 * j->d;
+}
 static size_t inner_size(const job *j)
 {
-    return j->tokens * 4 * j->d;
+    return j->tokens * inner(j);
 }
 static size_t width_size(const job *j)
 {
@@ -42,6 +46,18 @@ static double gelu_backward_error(const job *j, size_t i)
     double x = (double)j->a[0][i], t = tanh(gelu_a * (x + gelu_b * x * x * x));
     double slope = (1 + t) / 2 + x / 2 * (1 - t * t) * gelu_a * (1 + 3 * gelu_b * x * x);
     return error_of(j->a[2][i], (double)j->a[1][i] * slope);
+}
+
+static void bias_gradient(const job *j)
+{
+    j->k->sum_rows(j->tokens, inner(j), j->a[0], j->a[1]);
+}
+
+static double bias_gradient_error(const job *j, size_t i)
+{
+    double sum = (double)job_input(1, i %= inner(j));
+    for (size_t r = 0; r < j->tokens; r++) sum += (double)j->a[0][r * inner(j) + i];
+    return error_of(j->a[1][i], sum);
 }
 
 static void add(const job *j)
@@ -218,10 +234,6 @@ static size_t width(const job *j)
 {
     return j->d;
 }
-static size_t inner(const job *j)
-{
-    return 4 * j->d;
-}
 static size_t kinds(const job *j)
 {
     return j->vocab;
@@ -251,6 +263,7 @@ static const kernel kernel_cases[] = {
      attention_backward_error},
     {"gelu", tokens, inner, 2, 2, 0, false, NULL, gelu, gelu_error},
     {"gelu backward", tokens, inner, 3, 3, 0, false, NULL, gelu_backward, gelu_backward_error},
+    {"bias gradient", tokens, inner, 2, 1, 0, false, NULL, bias_gradient, bias_gradient_error},
     {"layer norm", tokens, width, 2, 2, 0, false, NULL, layer_norm, layer_norm_error},
     {"layer norm backward", tokens, width, 3, 4, 0, false, layer_norm, layer_norm_backward,
      layer_norm_backward_error},

@@ -137,7 +137,7 @@ gemm() {
     awk -F, "$lists"'
         NR == 1 { next }
         $3 == "geometric mean" { means = means sprintf("\t%s: %s, %.0f %%", $1, $7, 100 * $7 / $2); next }
-        $3 == "x W^T" { layer = $6 " to " $5; first_seen("layers", layer) } # its rows come first
+        $3 == "x W^T + b" { layer = $6 " to " $5; first_seen("layers", layer) } # its rows come first
         {
             column = $3 ", " $1
             first_seen("columns", column)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Kernels that treat each element alone: functions with their derivatives, sums, products; and rows
- * added to or summed into one row.
+ * summed into one row.
  *
  * Invariant: a kernel gives an element the same bits wherever it stands in the array, in whole
  * vectors or in the tail. NaN in gives NaN out; an infinity goes where the formula sends it.
@@ -252,41 +252,44 @@ static void scale(size_t n, rdk_real a, const rdk_real *x, rdk_real *y)
 
 /* ---- one row and many ------------------------------------------------------------------------ */
 
-static void add_rows(size_t rows, size_t cols, const rdk_real *b, rdk_real *y)
-{
-    RDK_PARALLEL_FOR_IF(rows * cols >= SERIAL_ELEMENTS)
-    for (size_t r = 0; r < rows; r++) {
-        rdk_real *row = y + r * cols;
-        for (size_t c = 0; c < cols; c++) row[c] += b[c];
-    }
-}
+/* Vectors of columns that are summed side by side: whole lines of the cache, and the next ones. */
+enum { SUMMED_VECTORS = 4 };
 
-/* y += sum of the rows of x for `width` <= LANES columns: groups of rows are summed, and the sums
- * of groups in double, so that a long column loses no digits. */
-static inline void sum_columns(size_t rows, size_t cols, size_t width, const rdk_real *x,
-                               rdk_real *y)
+/* y += sum of the rows of x for `vectors` whole vectors of columns, or where there is one for
+ * `width` <= LANES columns: groups of rows are summed, and the sums of groups in double, so that a
+ * long column loses no digits. */
+static inline void sum_columns(size_t rows, size_t cols, const size_t vectors, size_t width,
+                               const rdk_real *x, rdk_real *y)
 {
-    vsum total = {{0}, {0}};
+    vsum total[SUMMED_VECTORS] = {{{0}, {0}}};
     for (size_t begin = 0; begin < rows; begin += SUMMED_ROWS) {
         size_t end = rows - begin < SUMMED_ROWS ? rows : begin + SUMMED_ROWS;
-        vreal sum = v_set(0);
+        vreal sum[SUMMED_VECTORS] = {{0}};
         for (size_t r = begin; r < end; r++) {
-            const rdk_real *row = x + r * cols;
-            sum += width == LANES ? v_load(row) : v_load_n(row, width);
+            RDK_UNROLL
+            for (size_t v = 0; v < vectors; v++) {
+                const rdk_real *part = x + r * cols + v * LANES;
+                sum[v] += width == LANES ? v_load(part) : v_load_n(part, width);
+            }
         }
-        total = v_accumulate(total, sum);
+        for (size_t v = 0; v < vectors; v++) total[v] = v_accumulate(total[v], sum[v]);
     }
-    v_store_n(y, width, v_narrow(v_accumulate(total, v_load_n(y, width))));
+    for (size_t v = 0; v < vectors; v++, y += LANES)
+        v_store_n(y, width, v_narrow(v_accumulate(total[v], v_load_n(y, width))));
 }
 
 static void sum_rows(size_t rows, size_t cols, const rdk_real *x, rdk_real *y)
 {
     RDK_PARALLEL_FOR_IF(rows * cols >= SERIAL_ELEMENTS)
-    for (size_t c = 0; c < cols; c += LANES) {
-        if (cols - c >= LANES) {
-            sum_columns(rows, cols, LANES, x + c, y + c);
-        } else {
-            sum_columns(rows, cols, cols - c, x + c, y + c);
+    for (size_t strip = 0; strip < cols; strip += SUMMED_VECTORS * LANES) {
+        size_t left = cols - strip;
+        if (left >= SUMMED_VECTORS * LANES) {
+            sum_columns(rows, cols, SUMMED_VECTORS, LANES, x + strip, y + strip);
+            continue;
+        }
+        for (size_t c = strip; c < cols; c += LANES) {
+            size_t width = cols - c < LANES ? cols - c : LANES;
+            sum_columns(rows, cols, 1, width, x + c, y + c);
         }
     }
 }

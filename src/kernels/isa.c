@@ -26,8 +26,8 @@ extern const rdk_kernels RDK_ISA_TABLE;
 const rdk_kernels RDK_ISA_TABLE = {
     .isa = TEXT(RDK_ISA_NAME),
     .gemm = gemm,
+    .linear = linear,
     .panels = panels,
-    .gemm_panels = gemm_panels,
     .map = map,
     .map_backward = map_backward,
     .add = add,
@@ -35,7 +35,6 @@ const rdk_kernels RDK_ISA_TABLE = {
     .mul_add = mul_add,
     .axpy = axpy,
     .scale = scale,
-    .add_rows = add_rows,
     .sum_rows = sum_rows,
     .softmax = softmax,
     .softmax_backward = softmax_backward,

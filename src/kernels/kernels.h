@@ -77,14 +77,16 @@ typedef struct rdk_kernels {
      * ta: A is stored [k, m]; tb: B is stored [n, k]. */
     void (*gemm)(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
                  const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool accumulate);
+    /* y = x w^T + bias.  x: [m, k], w: [n, k], bias: [n] or NULL, y: [m, n]. w as it is stored, or
+     * in_panels: as panels() laid it out. Bit by bit gemm(false, true, ..) and then the bias. */
+    void (*linear)(size_t m, size_t n, size_t k, const rdk_real *x, const rdk_real *w,
+                   bool in_panels, const rdk_real *bias, rdk_real *y);
     /* What a product with tb does to B first, done once for many: B, stored [n, k], to
-     * rdk_panels_size() elements at out, aligned to 64 bytes. gemm_panels then is gemm(ta, true,
-     * ..) with that B, bit by bit. */
+     * rdk_panels_size() elements at out, aligned to 64 bytes. */
     void (*panels)(size_t n, size_t k, const rdk_real *b, size_t ldb, rdk_real *out);
-    void (*gemm_panels)(bool ta, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
-                        const rdk_real *panels, rdk_real *c, size_t ldc, bool accumulate);
 
-    /* y = f(x);  dx = dy f'(x), or += where add; y = f(x) is at hand. y may be x, dx may be dy. */
+    /* y = f(x);  dx = dy f'(x), or += where add; y = f(x) is at hand. y may be x, dx may be x or
+     * dy. */
     void (*map)(rdk_map f, size_t n, const rdk_real *x, rdk_real *y);
     void (*map_backward)(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
                          const rdk_real *dy, rdk_real *dx, bool add);
@@ -94,7 +96,6 @@ typedef struct rdk_kernels {
     void (*mul_add)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y); /* y += a * b */
     void (*axpy)(size_t n, rdk_real a, const rdk_real *x, rdk_real *y);           /* y += a x */
     void (*scale)(size_t n, rdk_real a, const rdk_real *x, rdk_real *y);          /* y = a x */
-    void (*add_rows)(size_t rows, size_t cols, const rdk_real *b, rdk_real *y);   /* y[r] += b */
     void (*sum_rows)(size_t rows, size_t cols, const rdk_real *x, rdk_real *y); /* y += sum x[r] */
 
     /* rows of n; softmax: y = exp(x - max) / sum, log_softmax: y = x - max - log sum */

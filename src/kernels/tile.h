@@ -3,7 +3,8 @@
  * registers for the whole of k. GEMM and attention are built on it.
  *
  * Invariant: every element of C is one chain of multiply-adds in the order of p, begun at 0 or at
- * the C that was there. So neither the shape of tiles nor the cutting of k changes a bit.
+ * the C that was there; a bias is added behind it. So neither the shape of tiles nor the cutting of
+ * k changes a bit.
  * Read next: gemm.c. */
 #ifndef RDK_TILE_H
 #define RDK_TILE_H
@@ -60,9 +61,19 @@ static inline __attribute__((always_inline)) void tile_begin(const size_t rows,
     }
 }
 
-static inline __attribute__((always_inline)) void
-tile_end(const size_t rows, const size_t vectors, rdk_real *c, size_t ldc, vreal sum[TILE_ROWS][2])
+static inline __attribute__((always_inline)) void tile_end(const size_t rows, const size_t vectors,
+                                                           rdk_real *c, size_t ldc,
+                                                           const rdk_real *bias,
+                                                           vreal sum[TILE_ROWS][2])
 {
+    if (bias) {
+        RDK_UNROLL
+        for (size_t v = 0; v < vectors; v++) {
+            const vreal more = v_load(bias + v * LANES);
+            RDK_UNROLL
+            for (size_t r = 0; r < rows; r++) sum[r][v] += more;
+        }
+    }
     RDK_UNROLL
     for (size_t r = 0; r < rows; r++) {
         RDK_UNROLL
@@ -101,7 +112,8 @@ static inline __attribute__((always_inline)) void tile_next(const size_t rows, s
  * nothing but registers. */
 static inline __attribute__((always_inline)) void
 tile_loop(const size_t rows, const size_t vectors, const bool by_column, const bool causal,
-          size_t k, tile_left a, const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add)
+          size_t k, tile_left a, const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add,
+          const rdk_real *bias)
 {
     vreal sum[TILE_ROWS][2];
     tile_begin(rows, vectors, c, ldc, add, sum);
@@ -127,17 +139,18 @@ tile_loop(const size_t rows, const size_t vectors, const bool by_column, const b
         tile_term(rows, t, rows, vectors, by_column, a.stride, x, b, sum);
         tile_next(rows, step, x);
     }
-    tile_end(rows, vectors, c, ldc, sum);
+    tile_end(rows, vectors, c, ldc, bias, sum);
 }
 
 #define TILE_CASE(n)                                                                               \
     case n:                                                                                        \
-        tile_loop(n, vectors, by_column, causal, k, a, b, ldb, c, ldc, add);                       \
+        tile_loop(n, vectors, by_column, causal, k, a, b, ldb, c, ldc, add, bias);                 \
         break
 
 static inline __attribute__((always_inline)) void
 tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool causal, size_t k,
-          tile_left a, const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add)
+          tile_left a, const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add,
+          const rdk_real *bias)
 {
     switch (rows) {
         TILE_CASE(1);
@@ -162,11 +175,11 @@ tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool ca
 
 #define TILE_FORM(n_vectors, column, edge)                                                         \
     if (vectors == n_vectors && a.by_column == column && a.causal == edge)                         \
-    tile_rows(rows, n_vectors, column, edge, k, a, b, ldb, c, ldc, add)
+    tile_rows(rows, n_vectors, column, edge, k, a, b, ldb, c, ldc, add, bias)
 
 /* C of `vectors` whole vectors. */
 static void tile_whole(size_t rows, size_t vectors, size_t k, tile_left a, const rdk_real *b,
-                       size_t ldb, rdk_real *c, size_t ldc, bool add)
+                       size_t ldb, rdk_real *c, size_t ldc, bool add, const rdk_real *bias)
 {
     TILE_FORM(2, false, false);
     TILE_FORM(2, true, false);
@@ -179,21 +192,23 @@ static void tile_whole(size_t rows, size_t vectors, size_t k, tile_left a, const
 }
 #undef TILE_FORM
 
-/* C[rows, cols] (+)= A[rows, k] B[k, cols]; rows <= TILE_ROWS, cols <= TILE_COLS.
+/* C[rows, cols] (+)= A[rows, k] B[k, cols], each row + bias[cols] where that is not NULL; rows <=
+ * TILE_ROWS, cols <= TILE_COLS.
  * B is read by whole vectors, also where cols ends within one: there b must have that room. */
 static void tile(size_t rows, size_t cols, size_t k, tile_left a, const rdk_real *b, size_t ldb,
-                 rdk_real *c, size_t ldc, bool add)
+                 rdk_real *c, size_t ldc, bool add, const rdk_real *bias)
 {
     size_t vectors = cols > LANES ? 2 : 1;
     if (cols == vectors * LANES) {
-        tile_whole(rows, vectors, k, a, b, ldb, c, ldc, add);
+        tile_whole(rows, vectors, k, a, b, ldb, c, ldc, add, bias);
         return;
     }
-    rdk_real whole[TILE_ROWS * TILE_COLS] = {0};
+    rdk_real whole[TILE_ROWS * TILE_COLS] = {0}, whole_bias[TILE_COLS] = {0};
     if (add)
         for (size_t r = 0; r < rows; r++)
             memcpy(whole + r * TILE_COLS, c + r * ldc, cols * sizeof *c);
-    tile_whole(rows, vectors, k, a, b, ldb, whole, TILE_COLS, add);
+    if (bias) memcpy(whole_bias, bias, cols * sizeof *bias);
+    tile_whole(rows, vectors, k, a, b, ldb, whole, TILE_COLS, add, bias ? whole_bias : NULL);
     for (size_t r = 0; r < rows; r++) memcpy(c + r * ldc, whole + r * TILE_COLS, cols * sizeof *c);
 }
 

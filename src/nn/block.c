@@ -26,11 +26,20 @@ rdk_tensor *rdk_nn_drop(const rdk_pass *p, rdk_tensor *x)
     return rate > 0 ? rdk_dropout(p->tape, x, rate) : x;
 }
 
+/* The matrix that a linear layer multiplies by. */
+static rdk_tensor *matrix(const rdk_pass *p, rdk_affine a)
+{
+    return a.gamma ? rdk_spectral_scale(p->tape, a.weight, a.gamma, a.u, a.v) : a.weight;
+}
+
 rdk_tensor *rdk_nn_linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a)
 {
-    rdk_tensor *w = a.weight;
-    if (a.gamma) w = rdk_spectral_scale(p->tape, w, a.gamma, a.u, a.v);
-    return rdk_linear(p->tape, x, w, a.bias);
+    return rdk_linear(p->tape, x, matrix(p, a), a.bias);
+}
+
+static rdk_tensor *linear_map(const rdk_pass *p, rdk_tensor *x, rdk_affine a, rdk_activation f)
+{
+    return rdk_linear_map(p->tape, x, matrix(p, a), a.bias, f);
 }
 
 /* x: [B, T, H, d_k], normalised over d_k; gain: NULL for k under l2. */
@@ -110,21 +119,20 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
 
 static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x)
 {
+    static const rdk_activation activation[] = {
+        [RDK_MLP_GELU] = RDK_GELU_TANH,
+        [RDK_MLP_RELU] = RDK_RELU,
+        [RDK_MLP_GELU_EXACT] = RDK_GELU,
+    };
     const rdk_layer *y = &p->model->layer[i];
+    const rdk_mlp kind = p->model->config.mlp;
+    rdk_tensor *h;
     rdk_tape_scope(p->tape, "layer %zu mlp", i);
-    rdk_tensor *h = rdk_nn_linear(p, x, y->in);
-    switch (p->model->config.mlp) {
-    case RDK_MLP_SWIGLU:
-        h = rdk_mul(p->tape, rdk_silu(p->tape, rdk_nn_linear(p, x, y->gate)), h);
-        break;
-    case RDK_MLP_GELU_EXACT:
-        h = rdk_gelu(p->tape, h);
-        break;
-    case RDK_MLP_RELU:
-        h = rdk_relu(p->tape, h);
-        break;
-    default:
-        h = rdk_gelu_tanh(p->tape, h);
+    if (kind == RDK_MLP_SWIGLU) {
+        h = rdk_nn_linear(p, x, y->in);
+        h = rdk_mul(p->tape, linear_map(p, x, y->gate, RDK_SILU), h);
+    } else {
+        h = linear_map(p, x, y->in, activation[kind]);
     }
     return rdk_nn_linear(p, h, y->out);
 }

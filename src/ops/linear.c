@@ -1,56 +1,105 @@
 /* SPDX-License-Identifier: MIT
- * The linear layer: y = x W^T + b over the last dimension.
+ * The linear layer, and the same with a function of each element behind it:
+ *     y = x W^T + b        y = f(h), h = x W^T + b
  *     x: [.., in], w: [out, in], b: [out] or NULL -> y: [.., out]
- *     dx += dy W      dW += dy^T x      db += sum over rows of dy */
+ *     dh = dy f'(h)        dx += dh W      dW += dh^T x      db += sum over rows of dh
+ * The bias is added where the product leaves its registers. h is no tensor of the tape: its own
+ * backward alone reads it, and leaves dh in its place. */
 #include "shape.h"
 #include "table.h"
 
 #include <kernels/kernels.h>
 
-static void linear_backward(rdk_tape *t, const rdk_node *n)
+typedef struct linear_map_saved {
+    rdk_map f;
+    rdk_real *h; /* [rows, out] */
+} linear_map_saved;
+
+static void product_backward(rdk_tape *t, const rdk_node *n, const rdk_real *dh)
 {
     const rdk_kernels *k = rdk_kernels_get();
     const rdk_tensor *x = n->in[0], *w = n->in[1];
-    const rdk_real *dy = n->out->grad;
     const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = w->dim[0];
 
     bool add;
     rdk_real *dx = rdk_grad_unless_new(t, n->in[0], &add);
-    if (dx) k->gemm(false, false, rows, n_in, n_out, dy, n_out, w->data, n_in, dx, n_in, add);
+    if (dx) k->gemm(false, false, rows, n_in, n_out, dh, n_out, w->data, n_in, dx, n_in, add);
     rdk_real *dw = rdk_grad_unless_new(t, n->in[1], &add);
-    if (dw) k->gemm(true, false, n_out, n_in, rows, dy, n_out, x->data, n_in, dw, n_in, add);
+    if (dw) k->gemm(true, false, n_out, n_in, rows, dh, n_out, x->data, n_in, dw, n_in, add);
     rdk_real *db = rdk_grad(t, n->in[2]);
-    if (db) k->sum_rows(rows, n_out, dy, db);
+    if (db) k->sum_rows(rows, n_out, dh, db);
+}
+
+static void linear_backward(rdk_tape *t, const rdk_node *n)
+{
+    product_backward(t, n, n->out->grad);
 }
 
 const rdk_op rdk_op_linear = {"linear", "y = x W^T + b", linear_backward};
 
-rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b)
+static void linear_map_backward(rdk_tape *t, const rdk_node *n)
 {
+    const linear_map_saved *s = n->saved;
+    const rdk_tensor *y = n->out;
+    rdk_kernels_get()->map_backward(s->f, rdk_size(y), s->h, y->data, y->grad, s->h, false);
+    product_backward(t, n, s->h);
+}
+
+const rdk_op rdk_op_linear_map = {
+    "linear_map",
+    "y = f(x W^T + b), f: relu, gelu, gelu_tanh, silu",
+    linear_map_backward,
+};
+
+/* A tensor for y, where the shapes fit. */
+static rdk_tensor *begin(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[3])
+{
+    const rdk_tensor *x = in[0], *w = in[1], *b = in[2];
     if (!rdk_tape_alive(t) || !x || !w) return NULL;
-    rdk_tensor *in[] = {x, w, b};
-    if (x->n_dims < 1) return rdk_refuse(t, &rdk_op_linear, 3, in, "x is a scalar");
-    if (w->n_dims != 2 || w->dim[1] != rdk_cols(x)) {
-        return rdk_refuse(t, &rdk_op_linear, 3, in, "the weight must be [out, %zu]", rdk_cols(x));
-    }
-    if (b && (b->n_dims != 1 || b->dim[0] != w->dim[0])) {
-        return rdk_refuse(t, &rdk_op_linear, 3, in, "the bias must be [%zu]", w->dim[0]);
-    }
+    if (x->n_dims < 1) return rdk_refuse(t, op, 3, in, "x is a scalar");
+    if (w->n_dims != 2 || w->dim[1] != rdk_cols(x))
+        return rdk_refuse(t, op, 3, in, "the weight must be [out, %zu]", rdk_cols(x));
+    if (b && (b->n_dims != 1 || b->dim[0] != w->dim[0]))
+        return rdk_refuse(t, op, 3, in, "the bias must be [%zu]", w->dim[0]);
     size_t dim[RDK_MAX_DIMS];
     for (int i = 0; i < x->n_dims; i++) dim[i] = x->dim[i];
     dim[x->n_dims - 1] = w->dim[0];
-    rdk_tensor *y = rdk_tape_tensor(t, x->n_dims, dim);
-    if (!y) return NULL;
+    return rdk_tape_tensor(t, x->n_dims, dim);
+}
 
-    const rdk_kernels *k = rdk_kernels_get();
-    const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = w->dim[0];
-    if (w->packing && w->packing->current) {
-        k->gemm_panels(false, rows, n_out, n_in, x->data, n_in, w->packing->panels, y->data, n_out,
-                       false);
-    } else {
-        k->gemm(false, true, rows, n_out, n_in, x->data, n_in, w->data, n_in, y->data, n_out,
-                false);
-    }
-    if (b) k->add_rows(rows, n_out, b->data, y->data);
+static void product(rdk_tensor *const in[3], rdk_real *h)
+{
+    const rdk_tensor *x = in[0], *w = in[1], *b = in[2];
+    bool packed = w->packing && w->packing->current;
+    rdk_kernels_get()->linear(rdk_rows(x), w->dim[0], rdk_cols(x), x->data,
+                              packed ? w->packing->panels : w->data, packed, b ? b->data : NULL, h);
+}
+
+rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b)
+{
+    rdk_tensor *in[] = {x, w, b}, *y = begin(t, &rdk_op_linear, in);
+    if (!y) return NULL;
+    product(in, y->data);
     return rdk_tape_record(t, &rdk_op_linear, y, 3, in, NULL);
+}
+
+rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b,
+                           rdk_activation f)
+{
+    static const rdk_map map_of[] = {
+        [RDK_RELU] = RDK_MAP_RELU,
+        [RDK_GELU] = RDK_MAP_GELU,
+        [RDK_GELU_TANH] = RDK_MAP_GELU_TANH,
+        [RDK_SILU] = RDK_MAP_SILU,
+    };
+    if ((size_t)f >= sizeof map_of / sizeof *map_of)
+        return rdk_tape_fail(t, RDK_EVALUE, "linear_map: there is no activation %d", (int)f);
+    rdk_tensor *in[] = {x, w, b}, *y = begin(t, &rdk_op_linear_map, in);
+    linear_map_saved *saved = rdk_tape_alloc(t, 1, sizeof *saved);
+    if (!y || !saved) return NULL;
+    *saved = (linear_map_saved){map_of[f], rdk_tape_alloc(t, rdk_size(y), sizeof *saved->h)};
+    if (!saved->h) return NULL;
+    product(in, saved->h);
+    rdk_kernels_get()->map(saved->f, rdk_size(y), saved->h, y->data);
+    return rdk_tape_record(t, &rdk_op_linear_map, y, 3, in, saved);
 }

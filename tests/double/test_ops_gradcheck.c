@@ -14,6 +14,10 @@ BUILDER(matmul_nt, rdk_matmul(t, x[0], false, x[1], true))
 BUILDER(matmul_tt, rdk_matmul(t, x[0], true, x[1], true))
 BUILDER(linear, rdk_linear(t, x[0], x[1], NULL))
 BUILDER(linear_bias, rdk_linear(t, x[0], x[1], x[2]))
+BUILDER(linear_relu, rdk_linear_map(t, x[0], x[1], x[2], RDK_RELU))
+BUILDER(linear_gelu, rdk_linear_map(t, x[0], x[1], x[2], RDK_GELU))
+BUILDER(linear_gelu_tanh, rdk_linear_map(t, x[0], x[1], x[2], RDK_GELU_TANH))
+BUILDER(linear_silu, rdk_linear_map(t, x[0], x[1], NULL, RDK_SILU))
 BUILDER(add, rdk_add(t, x[0], x[1]))
 BUILDER(sub, rdk_sub(t, x[0], x[1]))
 BUILDER(mul, rdk_mul(t, x[0], x[1]))
@@ -127,6 +131,11 @@ static const row rows[] = {
     {"linear", linear, 2, {"rk", "nk"}, ANY},
     {"linear", linear_bias, 3, {"brk", "nk", "n"}, ANY},
     {"linear", linear_bias, 3, {"k", "nk", "n"}, ANY},
+    {"linear_map", linear_relu, 3, {"rk", "nk", "n"}, POSITIVE},
+    {"linear_map", linear_gelu, 3, {"brk", "nk", "n"}, ANY},
+    {"linear_map", linear_gelu_tanh, 3, {"brk", "nk", "n"}, ANY},
+    {"linear_map", linear_gelu_tanh, 3, {"k", "nk", "n"}, ANY},
+    {"linear_map", linear_silu, 2, {"rk", "nk"}, ANY},
     {"spectral_scale", spectral_scale, 4, {"M3", "1", "M", "3"}, POSITIVE},
     {"spectral_scale", spectral_scale, 4, {"2N", "1", "2", "N"}, POSITIVE},
     {"add", add, 2, {"mn", "mn"}, ANY},

@@ -185,24 +185,30 @@ START_TEST(crowded_rows_change_no_bit)
 }
 END_TEST
 
-/* Panels that were laid out once give the bits of a product with B transposed. */
-START_TEST(panels_change_no_bit)
+/* A layer is the product with W transposed and then the bias, bit by bit, and panels that were laid
+ * out once change none. Nothing past the ends of x, W, the bias and y is met. */
+START_TEST(a_layer_is_its_product_and_then_its_bias)
 {
     const rdk_kernels *k = rdk_kernels_at(_i);
     if (!k) return;
-    static const size_t shape[][3] = {
-        {5, 7, 3}, {25, 65, 31}, {13, 64, 300}, {1, 1, 1}, {4, 33, 0}};
+    static const size_t shape[][3] = {{5, 7, 3}, {25, 65, 31},  {13, 64, 300},
+                                      {1, 1, 1}, {4, 33, 0},    {0, 3, 2},
+                                      {3, 0, 2}, {40, 96, 700}, {30, 48, 1024}};
     for (size_t f = 0; f < 4 * COUNT(shape); f++) {
         const size_t *s = shape[f / 4], m = s[0], n = s[1], depth = s[2];
-        bool ta = f & 1, accumulate = f & 2;
-        matrix a = ta ? matrix_new(depth, m, 2, 1) : matrix_new(m, depth, 2, 1);
-        matrix b = matrix_new(n, depth, 1, 2), c = matrix_new(m, n, 3, 3), d = matrix_copy(&c);
+        bool in_panels = f & 1, biased = f & 2;
+        matrix x = matrix_new(m, depth, 0, 1), w = matrix_new(n, depth, 0, 2);
+        matrix bias = matrix_new(1, n, 0, 4), y = matrix_new(m, n, 0, 3), want = matrix_copy(&y);
         rdk_real *panels = rdk_alloc(rdk_panels_size(n, depth), sizeof *panels, NULL);
-        product(k, ta, true, depth, &a, &b, &c, accumulate);
-        k->panels(n, depth, b.at, b.ld, panels);
-        k->gemm_panels(ta, m, n, depth, a.at, a.ld, panels, d.at, d.ld, accumulate);
-        ck_assert_msg(matrix_same(&c, &d), "%s %d [%zu, %zu, %zu]", k->isa, ta, m, n, depth);
-        rdk_free(a.all), rdk_free(b.all), rdk_free(c.all), rdk_free(d.all), rdk_free(panels);
+        product(k, false, true, depth, &x, &w, &want, false);
+        for (size_t i = 0; biased && i < m * n; i++) want.at[i] += bias.at[i % n];
+        k->panels(n, depth, w.at, w.ld, panels);
+        k->linear(m, n, depth, x.at, in_panels ? panels : w.at, in_panels, biased ? bias.at : NULL,
+                  y.at);
+        ck_assert_msg(matrix_same(&y, &want), "%s %d%d [%zu, %zu, %zu]", k->isa, in_panels, biased,
+                      m, n, depth);
+        rdk_free(x.all), rdk_free(w.all), rdk_free(bias.all), rdk_free(y.all), rdk_free(want.all);
+        rdk_free(panels);
     }
 }
 END_TEST
@@ -246,7 +252,7 @@ RDK_TEST_MAIN("kernels_gemm", {
     ADD_LOOP(any_number_of_threads_gives_the_same_bits, TABLES);
     ADD_LOOP(cutting_changes_no_bit, TABLES);
     ADD_LOOP(crowded_rows_change_no_bit, TABLES);
-    ADD_LOOP(panels_change_no_bit, TABLES);
+    ADD_LOOP(a_layer_is_its_product_and_then_its_bias, TABLES);
     ADD_LOOP(nothing_to_sum_gives_zero_or_what_was, TABLES);
     ADD_LOOP(nan_stays_in_its_row, TABLES);
 })

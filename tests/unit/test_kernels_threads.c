@@ -42,7 +42,6 @@ static void run_arithmetic(const rdk_kernels *k, const inputs *in, outcome *out)
     k->mul_add(N, in->x, in->y, out->b);
     k->axpy(N, 3, in->z, out->b);
     k->scale(N, (rdk_real)0.3, out->b, out->c);
-    k->add_rows(ROWS, COLS, in->x, out->c);
     k->sum_rows(ROWS, COLS, in->y, out->a);
 }
 

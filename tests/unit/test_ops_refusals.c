@@ -89,6 +89,8 @@ CALL(bad_matmul_1d, rdk_matmul(t, a, false, flat(t, b), false))
 CALL(bad_batch, rdk_matmul(t, cube(t, a), true, cube(t, b), false))
 CALL(bad_linear, rdk_linear(t, a, b, NULL))
 CALL(bad_bias, rdk_linear(t, a, a, flat(t, b)))
+CALL(bad_linear_map, rdk_linear_map(t, a, b, NULL, RDK_GELU))
+CALL(bad_activation, rdk_linear_map(t, a, a, NULL, (rdk_activation)(RDK_SILU + 1)))
 CALL(bad_add, rdk_add(t, a, b))
 CALL(bad_sub, rdk_sub(t, a, b))
 CALL(bad_mul, rdk_mul(t, b, a))
@@ -153,6 +155,8 @@ static const refusal refusals[] = {
     {{"matmul of [2, 3] and [20]", "two dimensions"}, RDK_ESHAPE, bad_matmul_1d},
     {{"matmul of [2, 1, 3] and [4, 1, 5]", "leading dimensions"}, RDK_ESHAPE, bad_batch},
     {{"linear of [2, 3] and [4, 5]", "[out, 3]"}, RDK_ESHAPE, bad_linear},
+    {{"linear_map of [2, 3] and [4, 5]", "[out, 3]"}, RDK_ESHAPE, bad_linear_map},
+    {{"linear_map", "no activation 4"}, RDK_EVALUE, bad_activation},
     {{"linear of [2, 3], [2, 3] and [20]", "must be [2]"}, RDK_ESHAPE, bad_bias},
     {{"spectral_scale of [2, 3]", "[out, in], [1], [out] and [in]"}, RDK_ESHAPE, bad_spectral},
     {{"attention with a gain of [20]", "must be [H], here [1]"}, RDK_ESHAPE, bad_score_gain},

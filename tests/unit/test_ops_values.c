@@ -65,10 +65,51 @@ START_TEST(products_by_hand)
     rdk_tensor *empty = rdk_tape_leaf(t, 2, DIMS(2, 0), NULL, true);
     ASSERT_VALUES(rdk_matmul(t, empty, false, empty, true), 0, 0, 0, 0);
     ASSERT_VALUES(rdk_linear(t, a, a, LEAF(DIMS(2), 1, 100, 200)), 114, 232, 132, 277);
+    /* h = [2 - 3, 4 - 2] */
+    rdk_tensor *two = LEAF(DIMS(2, 1), 2, 1, 2), *bias = LEAF(DIMS(2), 1, -3, -2);
+    rdk_tensor *x = LEAF(DIMS(1), 1, 2);
+    ASSERT_VALUES(rdk_linear_map(t, x, two, bias, RDK_RELU), 0, 2);
+    ASSERT_VALUES(rdk_linear_map(t, x, two, bias, RDK_GELU), -0.158655254, 1.954499736);
+    ASSERT_VALUES(rdk_linear_map(t, x, two, bias, RDK_GELU_TANH), -0.158808009, 1.954597694);
+    ASSERT_VALUES(rdk_linear_map(t, x, two, bias, RDK_SILU), -1 / (1 + exp(1)), 2 / (1 + exp(-2)));
     /* u^T W v = -3/2 + 7/2 = 2, so times 6 / 2 */
     rdk_tensor *w = LEAF(DIMS(2, 2), 2, 3, 5, 7, 4), *gain = LEAF(DIMS(1), 1, 6);
     rdk_tensor *u = LEAF(DIMS(2), 1, 1, -1), *v = LEAF(DIMS(2), 1, -0.5, 0);
     ASSERT_VALUES(rdk_spectral_scale(t, w, gain, u, v), 9, 15, 21, 12);
+}
+END_TEST
+
+enum { ROWS = 37, IN = 19, OUT = 70 };
+
+/* y, dx, dW and db of a layer and f, in one op or in two, one behind the other. */
+static void layer(rdk_activation f, bool fused, rdk_real *out)
+{
+    static rdk_tensor *(*const alone[])(rdk_tape *, rdk_tensor *) = {
+        [RDK_RELU] = rdk_relu,
+        [RDK_GELU] = rdk_gelu,
+        [RDK_GELU_TANH] = rdk_gelu_tanh,
+        [RDK_SILU] = rdk_silu,
+    };
+    rdk_tape_reset(t);
+    rdk_tensor *x = waves(2, DIMS(ROWS, IN), 0), *w = waves(2, DIMS(OUT, IN), 1);
+    rdk_tensor *b = waves(1, DIMS(OUT), 2), *dy = waves(2, DIMS(ROWS, OUT), 3);
+    rdk_tensor *y = fused ? rdk_linear_map(t, x, w, b, f) : alone[f](t, rdk_linear(t, x, w, b));
+    ck_assert(rdk_tape_backward_from(t, y, dy->data));
+    memcpy(out, y->data, ROWS * OUT * sizeof *out);
+    memcpy(out += ROWS * OUT, x->grad, ROWS * IN * sizeof *out);
+    memcpy(out += ROWS * IN, w->grad, OUT * IN * sizeof *out);
+    memcpy(out + OUT * IN, b->grad, OUT * sizeof *out);
+}
+
+START_TEST(a_layer_with_its_activation_has_the_bits_of_the_two)
+{
+    static rdk_real fused[ROWS * OUT + ROWS * IN + OUT * IN + OUT],
+        apart[sizeof fused / sizeof *fused];
+    for (rdk_activation f = RDK_RELU; f <= RDK_SILU; f++) {
+        layer(f, true, fused);
+        layer(f, false, apart);
+        ck_assert_msg(memcmp(fused, apart, sizeof fused) == 0, "activation %d", (int)f);
+    }
 }
 END_TEST
 
@@ -333,6 +374,7 @@ END_TEST
 RDK_TEST_MAIN("ops: values", {
     tcase_add_checked_fixture(tc, setup, teardown);
     ADD(products_by_hand);
+    ADD(a_layer_with_its_activation_has_the_bits_of_the_two);
     ADD_LOOP(batches_of_products, 12);
     ADD(arithmetic);
     ADD(broadcasting);
