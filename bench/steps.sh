@@ -4,8 +4,9 @@
 # or PYTHON has torch, beside PyTorch. Rounds go A B A B, so that both meet the same weather. Writes
 # steps.csv and prints its table.
 #
-# PyTorch runs tuned, where malloc keeps its memory and its AVX-512 kernels are used if the processor
-# has them; and plain, as it is installed.
+# PyTorch runs tuned, where malloc keeps its memory and the widest kernels are used that the processor
+# has; and plain, as it is installed. Its BLAS is the system's: of OpenBLAS the OpenMP flavour is the
+# fair one (Debian: libopenblas0-openmp), as the other has threads of its own beside those it is given.
 set -eu
 cd "$(dirname "$0")/.."
 . bench/lib.sh
@@ -16,7 +17,10 @@ out=$dir/steps.csv
 python=${PYTHON:-/usr/bin/python3}
 "$python" -c 'import torch' 2>/dev/null || python=
 
-grep -qs avx512f /proc/cpuinfo && capability=avx512 || capability=default
+capability=default
+for wider in avx2 avx512; do
+    grep -qs " $wider" /proc/cpuinfo && capability=$wider
+done
 
 tuned() {
     env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE ATEN_CPU_CAPABILITY="$capability" \
