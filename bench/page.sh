@@ -105,13 +105,13 @@ steps() {
 profile() {
     awk -F, "$lists"'
         NR > 1 { first_seen("sizes", $1); first_seen("ops", $2); ms[$1, $2] = $5; share[$1, $2] = $6 }
-        function cell(size, op) {
+        function told(size, op) {
             if (op == "all") return sprintf("%.4g ms", ms[size, op])
             return (size, op) in share ? sprintf("%.1f %%", 100 * share[size, op]) : ""
         }
         function row(op,    s) {
             printf "%s", op
-            for (s = 1; s <= count["sizes"]; s++) printf "\t%s", cell(item["sizes", s], op)
+            for (s = 1; s <= count["sizes"]; s++) printf "\t%s", told(item["sizes", s], op)
             print ""
         }
         END {

@@ -136,6 +136,15 @@ ops_are_listed() {
     done
 }
 
+# awk reads all that bench/page.sh is made of: from CSVs that hold nothing but their names. (What one
+# awk takes another may refuse: mawk knows no function of an array's name.)
+tables() {
+    for part in machine peaks steps profile kernels gemm probing scaling; do
+        echo names >"$work/$part.csv"
+    done
+    BENCH_DIR=$work bench/page.sh 2>&1 >/dev/null
+}
+
 # ---- what the compilers and the linker see ------------------------------------------------------
 
 # build NAME FLAGS VARIABLES...: all of it without a warning, in a folder of its own. Some warnings of
@@ -236,6 +245,7 @@ check "no fast-math flags" prints_nothing fast_math
 check "every file begins with its licence" prints_nothing first_lines
 check "functions and files are short" prints_nothing lengths
 check "banners are one line" prints_nothing banners
+check "awk reads the tables of bench/page.sh" prints_nothing tables
 check "every op is in src/ops/table.c" prints_nothing ops_are_listed
 # shellcheck disable=SC2046 # a word each
 if have shellcheck shellcheck; then check "shellcheck" shellcheck $(shell_files); fi
