@@ -83,18 +83,19 @@ steps() {
         $1 == "peak" { first_seen("rows", key); if ($7 > peak[key]) peak[key] = $7; next }
         { at = $1 "," key }
         !(at in ms) || $5 < ms[at] { ms[at] = $5; gflops[at] = $7; mib[at] = $8; start[at] = $9 }
+        !(at in least) || $6 < least[at] { least[at] = $6 }
         $1 == "rootdk" { own[$2, key] = $5; next }
         { torch = 1; push(at, $5 / own[$2, key]) }
         function ratio(who) {
             return (who in ms) ? sprintf("\t%.4g\t%s", ms[who], spread(who, "%.2f")) : ""
         }
         END {
-            printf "size\tthreads\tms\tGFLOP/s\tshare of peak\tMiB\tfirst step, s"
+            printf "size\tthreads\tms\tleast\tGFLOP/s\tshare of peak\tMiB\tfirst step, s"
             if (torch) printf "\tPyTorch, ms\ttimes ours\tas installed, ms\ttimes ours\tPyTorch, MiB"
             print ""
             for (i = 1; i <= count["rows"]; i++) {
                 key = item["rows", i]; split(key, k, ","); at = "rootdk," key
-                printf "%s\t%d\t%.4g\t%.4g\t%.0f %%\t%.4g\t%.3f", k[1], k[2], ms[at], gflops[at], \
+                printf "%s\t%d\t%.4g\t%.4g\t%.4g\t%.0f %%\t%.4g\t%.3f", k[1], k[2], ms[at], least[at], gflops[at], \
                     100 * gflops[at] / peak[key], mib[at], start[at]
                 tuned = "torch-tuned," key
                 print ratio(tuned) ratio("torch-plain," key) ((tuned in ms) ? "\t" mib[tuned] : "")
