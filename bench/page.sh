@@ -4,7 +4,8 @@
 # other scripts left. Parts: machine peaks steps profile kernels gemm probing scaling memory; without
 # any, all whose CSV is there, each under its name.
 #
-# Of times the best round counts, of ratios the middle one, with the least and the most beside it.
+# Of times the best round counts, of ratios the middle one, with the least and the most beside it; of
+# turns (probing) the middle one, with the quartiles.
 set -eu
 cd "$(dirname "$0")/.."
 . bench/lib.sh

@@ -74,7 +74,6 @@ int main(int argc, char **argv)
     bool ok = times && bench_configure(&r.config, &size, TOGETHER, &s) && rdk_setup_trainer(&r) &&
               rdk_logs_open(&r, false) && run(&r, &size, (size_t)turns, times);
     if (!ok) fprintf(stderr, "probing: %s\n", s.message);
-    rdk_logs_close(&r);
     rdk_trainer_free(&r);
     rdk_free(times);
     return ok ? 0 : 1;

@@ -51,7 +51,7 @@ int main(int argc, char **argv)
         print_options(&size);
         return 0;
     }
-    int threads = argc > 3 ? atoi(argv[2]) : 0, times = argc > 3 ? atoi(argv[3]) : 0;
+    int threads = argc == 4 ? atoi(argv[2]) : 0, times = argc == 4 ? atoi(argv[3]) : 0;
     if (threads < 1 || times < 1 || !bench_size_find(argv[1], &size)) {
         fprintf(stderr, "usage: step SIZE THREADS STEPS\n       step --options SIZE\n");
         return 2;

@@ -220,9 +220,8 @@ typedef struct rdk_model_probe {
 rdk_tensor *rdk_model_logits(rdk_model *m, rdk_tape *t, size_t batch, size_t len,
                              const int32_t *tokens, const int32_t *lengths,
                              const rdk_model_probe *probe);
-/* The same pass, but no further than q and k of the last layer: for a probe that asks for nothing
- * behind them (q, k, q_used, k_used; rows and score_max of all layers but the last). False on
- * failure, as there. */
+/* The same pass, but no further than q and k of the last layer. Fills q, k, q_used and k_used of
+ * all layers, rows and score_max of all but the last. False on failure, as there. */
 bool rdk_model_queries(rdk_model *m, rdk_tape *t, size_t batch, size_t len, const int32_t *tokens,
                        const int32_t *lengths, const rdk_model_probe *probe);
 

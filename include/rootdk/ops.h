@@ -25,7 +25,7 @@ rdk_tensor *rdk_matmul(rdk_tape *t, rdk_tensor *a, bool transpose_a, rdk_tensor 
 /* y = x W^T + b.   x: [.., in], w: [out, in], b: [out] or NULL -> y: [.., out] */
 rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b);
 /* y = f(x W^T + b), shapes as above: the bits of rdk_relu, rdk_gelu, rdk_gelu_tanh or rdk_silu of
- * rdk_linear, in fewer passes over memory. Another f: RDK_EVALUE. */
+ * rdk_linear, with one array of y's size less. Another f: RDK_EVALUE. */
 typedef enum { RDK_RELU, RDK_GELU, RDK_GELU_TANH, RDK_SILU } rdk_activation;
 rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b,
                            rdk_activation f);

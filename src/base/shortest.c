@@ -2,12 +2,11 @@
  * The shortest decimal of a float, by arithmetic in double.
  *
  * With n digits it is m 10^-k, where m is the integer next to x 10^k. Both 10^k (k <= 22) and m
- * (below 10^9) are exact in double, so each line below rounds once: x 10^k is right to 2^-24, and
- * m 10^-k is the double next to the decimal. Rounding keeps order: where that double lies between
- * the middles to the two floats beside x, so does the decimal, and it reads back as x; where it
- * lies outside, it does not.
- * Invariant: what is close to call is left to the caller.
- * Read next: number.c. */
+ * (below 10^9) are exact in double, so each product and quotient rounds once: x 10^k is right to
+ * 2^-24, and m 10^-k is the double next to the decimal. Rounding keeps order: where that double
+ * lies between the middles to the two floats beside x, so does the decimal, and it reads back as x;
+ * where it lies outside, it does not. Invariant: what is close to call is left to the caller. Read
+ * next: number.c. */
 #include "base/shortest.h"
 
 #include <math.h>

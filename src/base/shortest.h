@@ -7,10 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* digits d1 d2 .. dn with d1 d2..dn = n decimal digits (no zero at the end), the value being
- * d1.d2..dn times 10^exponent. */
+/* n digits, the last of them not 0, without an end; the value is d1.d2..dn times 10^exponent. */
 typedef struct rdk_decimal {
-    char digits[20];
+    char digits[20]; /* a double has 17 */
     int n, exponent;
 } rdk_decimal;
 

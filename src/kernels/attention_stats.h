@@ -54,8 +54,8 @@ static inline vreal stats_below(vreal s, rdk_real max)
     return v_max(v_set(bottom), s - max);
 }
 
-/* Which of the block's elements is the largest of the row so far: t->max is raised to max, the
- * largest score up to and including this block. True where one of this block's is. */
+/* Raises t->max to max, the largest score up to and including this block; true where one of this
+ * block's scores is it. */
 static bool stats_take_max(row_stats *t, rdk_real max)
 {
     bool first = t->n == 0, raised = !first && (double)max > t->max;
@@ -196,7 +196,7 @@ static void stats_add_sink(row_stats *t, double sink)
     t->b3 += w * w * w;
 }
 
-/* Field by field: a whole row put together first is read before its parts have arrived. */
+/* Field by field: a struct that is copied as a whole waits for the narrower stores of its parts. */
 static void stats_row(const row_stats *t, bool sink, rdk_attention_row *row)
 {
     double up = fabs(t->max), down = fabs(t->min);

@@ -26,7 +26,7 @@ enum {
     SERIAL_PRODUCTS = 50 * 1000, /* multiply-adds that take less time than waking the threads */
     SERIAL_PACKED = 16 * 1024,   /* elements of which the same is true */
     SET_BYTES = 4096, /* rows at multiples of this distance share one set of the nearest cache */
-    FAR_BYTES = 512,
+    FAR_BYTES = 512,  /* and at this distance and more take a line, and often a page, each */
 };
 
 /* The right operand: [k, n] in rows, the same transposed, or as panels() lays it out. */
@@ -61,8 +61,9 @@ static bool is_crowded(size_t stride, size_t sets)
 }
 
 /* By column a tile touches all rows of A, and the next tile is to find them still in the cache. One
- * of 32 KiB, as beside vectors of 32 bytes, holds few that lie apart; one of 48 KiB, as beside
- * those of 64, all that do not crowd. (Measured on both: bench/gemm.c.) */
+ * of 32 KiB holds few that lie apart; one of 48 KiB all that do not crowd. The width of vectors
+ * stands in for its size, which is not known: measured on one machine of each (bench/gemm.c), with
+ * AVX2 and 32 KiB, and with AVX-512 and 48. */
 static bool is_lost(size_t stride)
 {
     return RDK_VECTOR_BYTES < 64 ? stride * sizeof(rdk_real) >= FAR_BYTES : is_crowded(stride, 2);

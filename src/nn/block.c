@@ -117,13 +117,20 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
     return rdk_nn_linear(p, o, y->o);
 }
 
+static rdk_activation activation_of(rdk_mlp kind)
+{
+    switch (kind) {
+    case RDK_MLP_RELU:
+        return RDK_RELU;
+    case RDK_MLP_GELU_EXACT:
+        return RDK_GELU;
+    default:
+        return RDK_GELU_TANH;
+    }
+}
+
 static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x)
 {
-    static const rdk_activation activation[] = {
-        [RDK_MLP_GELU] = RDK_GELU_TANH,
-        [RDK_MLP_RELU] = RDK_RELU,
-        [RDK_MLP_GELU_EXACT] = RDK_GELU,
-    };
     const rdk_layer *y = &p->model->layer[i];
     const rdk_mlp kind = p->model->config.mlp;
     rdk_tensor *h;
@@ -132,7 +139,7 @@ static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x)
         h = rdk_nn_linear(p, x, y->in);
         h = rdk_mul(p->tape, linear_map(p, x, y->gate, RDK_SILU), h);
     } else {
-        h = linear_map(p, x, y->in, activation[kind]);
+        h = linear_map(p, x, y->in, activation_of(kind));
     }
     return rdk_nn_linear(p, h, y->out);
 }

@@ -93,7 +93,8 @@ rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
         [RDK_SILU] = RDK_MAP_SILU,
     };
     if ((size_t)f >= sizeof map_of / sizeof *map_of)
-        return rdk_tape_fail(t, RDK_EVALUE, "linear_map: there is no activation %d", (int)f);
+        return rdk_tape_fail(t, RDK_EVALUE, "linear_map: there is no activation %d (0 to 3)",
+                             (int)f);
     rdk_tensor *in[] = {x, w, b}, *y = begin(t, &rdk_op_linear_map, in);
     linear_map_saved *saved = rdk_tape_alloc(t, 1, sizeof *saved);
     if (!y || !saved) return NULL;

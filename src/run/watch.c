@@ -11,8 +11,8 @@
 
 #include "base/parallel.h"
 
-/* One of SHARE sequences of an update is watched, so that the two passes forward are at most a
- * sixteenth of the step's own; by the whole update, not by the micro-batch. */
+/* One of SHARE sequences of an update is watched, so that the two passes are about a sixteenth of
+ * its own forward ones; of fewer than SHARE, one. By the whole update, not by the micro-batch. */
 enum { SHARE = 32, MOST_WATCHED = 16 };
 
 struct rdk_watch {

@@ -21,6 +21,7 @@ static const struct setting {
     {"none, d_k 256", false, {{"scale", "none"}, {"d-k", "256"}, {"heads", "1"}}},
     {"1e6, padded", true, {{"scale", "1e6"}}},
     {"one token", false, {{"seq-len", "1"}}},
+    {"post-norm", false, {{"norm-place", "post"}}},
     {"temperature", false, {{"head-temperature", "on"}}},
     {"ssmax, padded", true, {{"length-scale", "ssmax"}}},
     {"log, encoder, padded",

@@ -186,14 +186,14 @@ START_TEST(crowded_rows_change_no_bit)
 END_TEST
 
 /* A layer is the product with W transposed and then the bias, bit by bit, and panels that were laid
- * out once change none. Nothing past the ends of x, W, the bias and y is met. */
+ * out once change none. Nothing past the ends of y is met. */
 START_TEST(a_layer_is_its_product_and_then_its_bias)
 {
     const rdk_kernels *k = rdk_kernels_at(_i);
     if (!k) return;
-    static const size_t shape[][3] = {{5, 7, 3}, {25, 65, 31},  {13, 64, 300},
-                                      {1, 1, 1}, {4, 33, 0},    {0, 3, 2},
-                                      {3, 0, 2}, {40, 96, 700}, {30, 48, 1024}};
+    static const size_t shape[][3] = {{5, 7, 3},      {25, 65, 31},  {13, 64, 300}, {1, 1, 1},
+                                      {4, 33, 0},     {0, 3, 2},     {3, 0, 2},     {40, 96, 700},
+                                      {30, 48, 1024}, {5, 33, 1100}, {3, 7, 1100}};
     for (size_t f = 0; f < 4 * COUNT(shape); f++) {
         const size_t *s = shape[f / 4], m = s[0], n = s[1], depth = s[2];
         bool in_panels = f & 1, biased = f & 2;
