@@ -92,6 +92,53 @@ START_TEST(a_probe_changes_no_bit)
 }
 END_TEST
 
+static void expect_same(const rdk_tensor *a, const rdk_tensor *b)
+{
+    ck_assert_uint_eq(rdk_size(a), rdk_size(b));
+    ck_assert_mem_eq(a->data, b->data, rdk_size(a) * sizeof *a->data);
+}
+
+/* The pass that ends at the last queries and keys has all of them as the whole pass has, and the
+ * rows of the layers before. */
+START_TEST(queries_and_keys_alone)
+{
+    enum { MOST = 4, ROWS = BATCH * 4 * LEN }; /* of a layer, at most */
+    rdk_attention_row rows[2][MOST * ROWS] = {{{0}}};
+    rdk_tensor *q[2][MOST], *k[2][MOST], *used[2][2 * MOST];
+    int32_t tokens[BATCH * LEN], targets[BATCH * LEN];
+    rdk_model_config c = variant_config(_i);
+    ck_assert(c.layers <= MOST && c.heads <= 4);
+    rdk_model *m = new_model(&c);
+    rdk_tape *t[2] = {new_tape(), new_tape()};
+    fixed_batch(BATCH * LEN, tokens, targets);
+    for (int i = 0; i < 2; i++) {
+        rdk_model_probe probe = {
+            .rows = rows[i], .q = q[i], .k = k[i], .q_used = used[i], .k_used = used[i] + MOST};
+        rdk_tape_recording(t[i], false);
+        ck_assert_msg(i ? rdk_model_queries(m, t[i], BATCH, LEN, tokens, NULL, &probe)
+                        : rdk_model_logits(m, t[i], BATCH, LEN, tokens, NULL, &probe) != NULL,
+                      "%s", rdk_tape_status(t[i])->message);
+    }
+    const size_t of_layer = BATCH * c.heads * LEN;
+    for (size_t l = 0; l < c.layers; l++) {
+        bool last = l + 1 == c.layers;
+        expect_same(q[0][l], q[1][l]);
+        expect_same(k[0][l], k[1][l]);
+        expect_same(used[0][l], used[1][l]);
+        expect_same(used[0][MOST + l], used[1][MOST + l]);
+        for (size_t r = l * of_layer; r < (l + 1) * of_layer; r++) {
+            const rdk_attention_row *a = &rows[0][r], *b = &rows[1][r];
+            ck_assert_int_eq(b->n, last ? 0 : a->n);
+            ck_assert(last || (a->max == b->max && a->rest == b->rest));
+        }
+    }
+    ck_assert(!rdk_model_queries(m, t[1], 1, LEN + 3, tokens, NULL, NULL));
+    ck_assert_ptr_nonnull(strstr(rdk_tape_status(t[1])->message, "--seq-len"));
+    rdk_model_free(m);
+    rdk_tape_free(t[0]), rdk_tape_free(t[1]);
+}
+END_TEST
+
 static void check_same_pass(rdk_model *m, rdk_tape *t, double loss, const rdk_real *grads)
 {
     ck_assert(loss == loss_of(m, t, NULL, NULL, true));
@@ -199,6 +246,7 @@ RDK_TEST_MAIN("passes of a model", {
     ADD(the_future_is_hidden);
     ADD_LOOP(padding_is_never_seen, VARIANTS);
     ADD(a_probe_changes_no_bit);
+    ADD_LOOP(queries_and_keys_alone, VARIANTS);
     ADD_LOOP(packing_changes_no_bit, VARIANTS);
     ADD(dropout_drops_in_training_alone);
     ADD(dropout_stands_where_it_should);
