@@ -121,7 +121,7 @@ static char *write_number(double x, const format *f, char buf[RDK_NUMBER_TEXT])
         strcpy(out, x == 0 ? "0" : "inf");
         return buf;
     }
-    rdk_decimal d;
+    rdk_decimal d = {.digits = "0", .n = 1};
     if (f != &AS_FLOAT || !rdk_shortest_float((float)x, &d)) {
         char text[SCRATCH];
         shortest(x, f, text);
