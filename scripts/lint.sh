@@ -142,7 +142,7 @@ tables() {
     for part in machine peaks steps profile kernels gemm probing scaling; do
         echo names >"$work/$part.csv"
     done
-    BENCH_DIR=$work bench/page.sh 2>&1 >/dev/null
+    { BENCH_DIR=$work bench/page.sh >/dev/null; } 2>&1
 }
 
 # ---- what the compilers and the linker see ------------------------------------------------------
