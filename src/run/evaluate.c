@@ -5,14 +5,19 @@
 
 #include <math.h>
 
-/* Forward alone; on the tape of this worker until its next reset. */
-static rdk_tensor *logits_of(rdk_trainer *r, const rdk_pass_at *at, const rdk_batch *b,
-                             bool recording)
+void rdk_evaluate_begin(rdk_tape *t, bool recording)
 {
-    rdk_tape *t = at->tape;
     rdk_tape_reset(t);
     rdk_tape_recording(t, recording);
     rdk_tape_training(t, false, (rdk_stream){0}, 0);
+}
+
+/* Forward alone; on the tape of this worker until its next reset. */
+static rdk_tensor *logits_of(rdk_trainer *r, const rdk_pass_at *at, bool recording)
+{
+    const rdk_batch *b = &r->eval_batch;
+    rdk_tape *t = at->tape;
+    rdk_evaluate_begin(t, recording);
     rdk_tensor *logits = rdk_model_logits(r->model, t, at->n, b->len, b->input + at->first * b->len,
                                           b->length + at->first, NULL);
     rdk_tape_recording(t, true);
@@ -25,7 +30,7 @@ static rdk_tensor *losses(rdk_trainer *r, const rdk_pass_at *at, bool recording)
 {
     rdk_batch *b = &r->eval_batch;
     size_t token = at->first * b->len;
-    rdk_tensor *logits = logits_of(r, at, b, recording);
+    rdk_tensor *logits = logits_of(r, at, recording);
     if (!logits) return NULL;
     rdk_tape_scope(at->tape, "the loss");
     /* recorded where the logits were: else they need no gradient */

@@ -162,6 +162,9 @@ void rdk_step_update(rdk_trainer *r, const rdk_step_report *report);
  * r->status tells (RDK_ENONFINITE names the culprit). */
 typedef enum { RDK_EVAL_DONE, RDK_EVAL_FAILED, RDK_EVAL_STOPPED } rdk_evaluation;
 rdk_evaluation rdk_evaluate(rdk_trainer *r, rdk_score *pass);
+/* An empty tape for a pass that is not for training: no dropout, and recorded only where asked. Who
+ * asks for none sets the tape to record again behind the pass. */
+void rdk_evaluate_begin(rdk_tape *t, bool recording);
 
 /* ---- measure.c ------------------------------------------------------------------------------- */
 

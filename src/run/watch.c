@@ -123,9 +123,7 @@ static bool look(rdk_trainer *r)
 {
     const rdk_batch *b = &r->watch->batch;
     rdk_tape *t = r->tapes[0];
-    rdk_tape_reset(t);
-    rdk_tape_recording(t, false);
-    rdk_tape_training(t, false, (rdk_stream){0}, 0);
+    rdk_evaluate_begin(t, false);
     bool ok = rdk_model_queries(r->model, t, b->n, b->len, b->input, b->length, &r->watch->probe);
     rdk_tape_recording(t, true);
     return ok || rdk_fail_with_tape(&(rdk_pass_at){.tape = t, .status = r->status});

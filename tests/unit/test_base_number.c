@@ -112,7 +112,8 @@ START_TEST(shortest_floats_without_the_library)
         said += usual && says;
         tried += usual;
     }
-    ck_assert_uint_gt(said, tried / 10 * 9);
+    /* of the others doubles do not tell: ties between decimals, middles, powers of two */
+    ck_assert_uint_gt(said, tried / 100 * 95);
     for (int digits = 1; digits < 1000000; digits += 71) /* decimals, and what is beside them */
         for (int k = 0; k < 12; k += 3) {
             float x = (float)(digits / pow(10, k));

@@ -103,8 +103,7 @@ static void own_pass(rdk_trainer *r, passes *w, int pass)
     rdk_model_probe probe = {.q_used = q, .k_used = k};
     const rdk_batch *b = rdk_watch_batch(r->watch);
     rdk_tape *t = r->tapes[0];
-    rdk_tape_reset(t);
-    rdk_tape_training(t, false, (rdk_stream){0}, 0);
+    rdk_evaluate_begin(t, true);
     ck_assert(rdk_model_logits(r->model, t, b->n, b->len, b->input, b->length, &probe) != NULL);
     for (size_t l = 0; l < r->config.model.layers; l++) {
         w->q[pass][l] = copy_of(q[l]->data, rdk_size(q[l]));
