@@ -28,7 +28,7 @@ static bool try_range(int tables, const rdk_kernels *const k[], const float_func
 {
     const uint32_t first = float_first(f), last = float_last(f);
     const size_t begin = first >> PIECE_BITS, end = (last >> PIECE_BITS) + 1;
-    RDK_PARALLEL_FOR_UNEVEN_IF(true)
+    RDK_PARALLEL_FOR
     for (size_t p = begin; p < end; p++) {
         uint32_t low = (uint32_t)p << PIECE_BITS, high = low + (1u << PIECE_BITS) - 1;
         pieces[p] = (piece){0};

@@ -195,11 +195,25 @@ START_TEST(threads_within_limits)
 }
 END_TEST
 
+enum { ROWS = 37, COLS = 53 };
+
+static void count_range(size_t begin, size_t end, int *count, int more)
+{
+    for (size_t i = begin; i < end; i++) count[i] += more;
+}
+
+static void count_each(size_t begin, size_t end, int thread, int *count, int *thread_of)
+{
+    for (size_t i = begin; i < end; i++) {
+        count[i]++;
+        thread_of[i] = thread;
+    }
+}
+
 /* Every iteration once, also where a parallel loop runs inside another; the inner one makes no
  * further threads. */
 START_TEST(parallel_loops)
 {
-    enum { ROWS = 37, COLS = 53 };
     static int count[ROWS][COLS], inner_threads[ROWS];
     rdk_threads_set(4);
     RDK_PARALLEL_FOR
@@ -210,14 +224,44 @@ START_TEST(parallel_loops)
             if (rdk_thread_index() > inner_threads[i]) inner_threads[i] = rdk_thread_index();
         }
     }
-    RDK_PARALLEL_FOR_2_IF(true)
-    for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < COLS; j++) count[i][j] += 10;
-    RDK_PARALLEL_FOR_UNEVEN_IF(false)
+    RDK_PARALLEL_FOR_IF(false)
     for (int i = 0; i < ROWS; i++) count[i][0] += 100 * (1 + rdk_thread_index());
     for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < COLS; j++) ck_assert_int_eq(count[i][j], j ? 11 : 111);
+        for (int j = 0; j < COLS; j++) ck_assert_int_eq(count[i][j], j ? 1 : 101);
     for (int i = 0; i < ROWS; i++) ck_assert_int_eq(inner_threads[i], 0);
+}
+END_TEST
+
+/* The same of calls that are shared; those of a thread in a loop are numbered from 0, as scratch
+ * that was made for rdk_team() of them has it. */
+START_TEST(shared_calls)
+{
+    static int count[ROWS][COLS], thread_of[ROWS][COLS], of_few[2];
+    int *all = &count[0][0];
+    rdk_threads_set(4);
+    RDK_SHARE(true, ROWS * COLS, count_range, all, 1);
+    RDK_SHARE(false, ROWS * COLS, count_range, all, 10);
+    RDK_SHARE(true, 0, count_range, all, 1000);
+    RDK_SHARE(true, 2, count_range, of_few, 1); /* fewer than threads */
+    RDK_SHARE_UNEVEN(true, ROWS * COLS, count_each, all, &thread_of[0][0]);
+    for (int i = 0; i < ROWS; i++) {
+        for (int j = 0; j < COLS; j++) {
+            ck_assert_int_eq(count[i][j], 12);
+            ck_assert(thread_of[i][j] >= 0 && thread_of[i][j] < rdk_team());
+        }
+    }
+    RDK_PARALLEL_FOR
+    for (int i = 0; i < ROWS; i++) {
+        RDK_SHARE(true, COLS, count_range, count[i], 100);
+        RDK_SHARE_UNEVEN(true, COLS, count_each, count[i], thread_of[i]);
+    }
+    for (int i = 0; i < ROWS; i++) {
+        for (int j = 0; j < COLS; j++) {
+            ck_assert_int_eq(count[i][j], 113);
+            ck_assert_int_eq(thread_of[i][j], 0);
+        }
+    }
+    ck_assert(of_few[0] == 1 && of_few[1] == 1);
 }
 END_TEST
 
@@ -252,6 +296,7 @@ RDK_TEST_MAIN("base text", {
     ADD(nearest_name);
     ADD(threads_within_limits);
     ADD(parallel_loops);
+    ADD(shared_calls);
     ADD(clock_and_memory);
     ADD(build_names_itself);
 })
