@@ -33,6 +33,31 @@ START_TEST(every_number_and_between)
 }
 END_TEST
 
+/* docs/precision.md: q and k of independent normal numbers. Rounding moves each by 0.00166 of its
+ * size (root mean square), so q.k by sqrt(2) of that and of its own spread, sqrt(d_k). */
+START_TEST(the_error_of_a_score)
+{
+    TABLE(k);
+    enum { PAIRS = 4000, WIDEST = 256 };
+    static const double of_a_number = 0.00166;
+    for (size_t d_k = 16; d_k <= WIDEST; d_k *= 4) {
+        const size_t n = PAIRS * d_k;
+        rdk_real *q = normals(n, 0, 1, 5), *l = normals(n, 0, 1, 6), *r = array(n), *s = array(n);
+        k->bf16->round(n, q, r);
+        k->bf16->round(n, l, s);
+        double square = 0;
+        for (size_t i = 0; i < PAIRS; i++) {
+            double error = 0;
+            for (size_t j = i * d_k; j < (i + 1) * d_k; j++)
+                error += (double)r[j] * (double)s[j] - (double)q[j] * (double)l[j];
+            square += error * error / PAIRS;
+        }
+        ck_assert_close(sqrt(square / (double)d_k), sqrt(2) * of_a_number, 0.05, 0);
+        drop(q), drop(l), drop(r), drop(s);
+    }
+}
+END_TEST
+
 /* ---- one product ----------------------------------------------------------------------------- */
 
 /* A, B and C with `gap` elements between their rows, none of them aligned. */
@@ -289,6 +314,7 @@ END_TEST
 
 RDK_TEST_MAIN("kernels: bfloat16", {
     ADD_LOOP(every_number_and_between, ISAS);
+    ADD_LOOP(the_error_of_a_score, ISAS);
     ADD_LOOP(small_sizes_in_every_form, ISAS);
     ADD_LOOP(tails_and_long_sums, ISAS);
     ADD_LOOP(tables_agree_bit_by_bit, ISAS);
