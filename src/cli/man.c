@@ -149,8 +149,8 @@ static const char *const ending[] = {
     ".TP",
     "\\fBRDK_ISA\\fR",
     "\\fBavx512bf16\\fR, \\fBavx512\\fR, \\fBavx2\\fR, \\fBbase\\fR or, on aarch64, \\fBneon\\fR:",
-    "the instruction set of the kernels, one that this build and this processor have; otherwise "
-    "the best of them.",
+    "the instruction set of the kernels, one that this build and this processor have; else the",
+    "best of them.",
     "Results differ in their last bits.",
     ".SH \"EXIT STATUS\"",
     "0 done; 1 failed; 2 usage; 3 the run diverged; 4 a self\\-check failed.",

@@ -6,9 +6,7 @@
  * Read next: gemm_bf16.c. */
 #include "gemm_bf16.c"
 
-#if !RDK_BF16_INSTRUCTIONS && !defined(RDK_DOUBLE)
-#error this file is for an instruction set with products of bfloat16
-#endif
+_Static_assert(RDK_BF16_INSTRUCTIONS || !SINGLE, "this is for a processor that has them");
 
 extern const rdk_bf16_kernels rdk_bf16_avx512bf16;
 const rdk_bf16_kernels rdk_bf16_avx512bf16 = BF16_KERNELS;

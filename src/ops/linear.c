@@ -24,53 +24,20 @@ static const rdk_packing *packing_of(const rdk_tape *t, const rdk_tensor *w)
     return p && p->current && p->precision == rdk_tape_precision(t) ? p : NULL;
 }
 
-static void gradient_of_x(rdk_tape *t, const rdk_tensor *w, size_t rows, const rdk_real *dh,
-                          rdk_real *dx, bool add)
-{
-    const size_t n_out = w->dim[0], n_in = w->dim[1];
-    const rdk_packing *packing = packing_of(t, w);
-    const rdk_product p = {.accumulate = add,
-                           .m = rows,
-                           .n = n_in,
-                           .k = n_out,
-                           .lda = n_out,
-                           .ldb = n_in,
-                           .ldc = n_in,
-                           .a = dh,
-                           .b = w->data,
-                           .panels = packing ? packing->pairs : NULL,
-                           .c = dx};
-    rdk_multiply(t, &p);
-}
-
-static void gradient_of_w(rdk_tape *t, const rdk_tensor *x, size_t n_out, const rdk_real *dh,
-                          rdk_real *dw, bool add)
-{
-    const size_t n_in = rdk_cols(x);
-    const rdk_product p = {.ta = true,
-                           .accumulate = add,
-                           .m = n_out,
-                           .n = n_in,
-                           .k = rdk_rows(x),
-                           .lda = n_out,
-                           .ldb = n_in,
-                           .ldc = n_in,
-                           .a = dh,
-                           .b = x->data,
-                           .c = dw};
-    rdk_multiply(t, &p);
-}
-
 static void product_backward(rdk_tape *t, const rdk_node *n, const rdk_real *dh)
 {
     const rdk_tensor *x = n->in[0], *w = n->in[1];
-    const size_t rows = rdk_rows(x), n_out = w->dim[0];
+    const rdk_packing *packing = packing_of(t, w);
+    const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = w->dim[0];
 
     bool add;
     rdk_real *dx = rdk_grad_unless_new(t, n->in[0], &add);
-    if (dx) gradient_of_x(t, w, rows, dh, dx, add);
+    rdk_product p = rdk_dense_product(false, false, rows, n_in, n_out, dh, w->data, dx, add);
+    if (packing) p.panels = packing->pairs;
+    if (dx) rdk_multiply(t, &p);
     rdk_real *dw = rdk_grad_unless_new(t, n->in[1], &add);
-    if (dw) gradient_of_w(t, x, n_out, dh, dw, add);
+    p = rdk_dense_product(true, false, n_out, n_in, rows, dh, x->data, dw, add);
+    if (dw) rdk_multiply(t, &p);
     rdk_real *db = rdk_grad(t, n->in[2]);
     if (db) rdk_kernels_get()->sum_rows(rows, n_out, dh, db);
 }
@@ -123,18 +90,9 @@ static void product(rdk_tape *t, rdk_tensor *const in[3], rdk_real *h)
                                   packing != NULL, bias, h);
         return;
     }
-    const rdk_product p = {.tb = true,
-                           .m = rows,
-                           .n = n_out,
-                           .k = n_in,
-                           .lda = n_in,
-                           .ldb = n_in,
-                           .ldc = n_out,
-                           .a = x->data,
-                           .b = w->data,
-                           .panels = packing ? packing->pairs_t : NULL,
-                           .bias = bias,
-                           .c = h};
+    rdk_product p = rdk_dense_product(false, true, rows, n_out, n_in, x->data, w->data, h, false);
+    if (packing) p.panels = packing->pairs_t;
+    p.bias = bias;
     rdk_multiply_bf16(t, &p);
 }
 

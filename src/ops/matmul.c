@@ -48,18 +48,7 @@ static product plan(const rdk_tensor *a, bool ta, const rdk_tensor *b, bool tb)
 static void multiply(rdk_tape *t, bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a,
                      const rdk_real *b, rdk_real *c, bool accumulate)
 {
-    const rdk_product p = {.ta = ta,
-                           .tb = tb,
-                           .accumulate = accumulate,
-                           .m = m,
-                           .n = n,
-                           .k = k,
-                           .lda = ta ? m : k,
-                           .ldb = tb ? k : n,
-                           .ldc = n,
-                           .a = a,
-                           .b = b,
-                           .c = c};
+    const rdk_product p = rdk_dense_product(ta, tb, m, n, k, a, b, c, accumulate);
     rdk_multiply(t, &p);
 }
 

@@ -2,6 +2,25 @@
  * What the ops with products share: which kernel forms them. */
 #include "product.h"
 
+rdk_product rdk_dense_product(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a,
+                              const rdk_real *b, rdk_real *c, bool accumulate)
+{
+    return (rdk_product){
+        .ta = ta,
+        .tb = tb,
+        .accumulate = accumulate,
+        .m = m,
+        .n = n,
+        .k = k,
+        .lda = ta ? m : k,
+        .ldb = tb ? k : n,
+        .ldc = n,
+        .a = a,
+        .b = b,
+        .c = c,
+    };
+}
+
 void rdk_multiply_bf16(rdk_tape *t, const rdk_product *p)
 {
     rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
