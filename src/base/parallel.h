@@ -27,25 +27,22 @@
 
 #ifdef _OPENMP
 #include <omp.h>
-/* Before a for loop: equal runs of iterations to each thread. */
+/* Before a for loop: equal runs of iterations to each thread. For loops that are met once a step or
+ * less; of one thread too OpenMP makes a team, and wakes it. */
 #define RDK_PARALLEL_FOR RDK_PRAGMA(omp parallel for schedule(static) if (!omp_in_parallel()))
 /* The same where `condition` holds: small work is not worth waking the threads. */
 #define RDK_PARALLEL_FOR_IF(condition)                                                             \
     RDK_PRAGMA(omp parallel for schedule(static) if ((condition) && !omp_in_parallel()))
-/* For iterations of unequal cost, handed out one by one; the rows rule above still holds. */
-#define RDK_PARALLEL_FOR_UNEVEN_IF(condition)                                                      \
-    RDK_PRAGMA(omp parallel for schedule(dynamic, 1) if ((condition) && !omp_in_parallel()))
-/* Before two perfectly nested for loops, run as one. */
-#define RDK_PARALLEL_FOR_2_IF(condition)                                                           \
-    RDK_PRAGMA(omp parallel for collapse(2) schedule(static) if ((condition) && !omp_in_parallel()))
+#define RDK_PARALLEL_RUNS RDK_PRAGMA(omp parallel for schedule(static))
+#define RDK_PARALLEL_EACH RDK_PRAGMA(omp parallel for schedule(dynamic, 1))
 /* Iterations are independent: vectorise. */
 #define RDK_SIMD RDK_PRAGMA(omp simd)
 #else
 #define RDK_PARALLEL_FOR
 /* The condition is still compiled, so that what it names counts as used. */
-#define RDK_PARALLEL_FOR_IF(condition)        (void)(condition);
-#define RDK_PARALLEL_FOR_UNEVEN_IF(condition) (void)(condition);
-#define RDK_PARALLEL_FOR_2_IF(condition)      (void)(condition);
+#define RDK_PARALLEL_FOR_IF(condition) (void)(condition);
+#define RDK_PARALLEL_RUNS
+#define RDK_PARALLEL_EACH
 #define RDK_SIMD
 #endif
 
@@ -83,5 +80,46 @@ static inline size_t rdk_piece_begin(size_t n, size_t count, size_t i)
     size_t longer = n % count;
     return i * (n / count) + (i < longer ? i : longer);
 }
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* Before the definition of an f of those below: it is compiled once. Copies that were made for the
+ * two calls might round differently, as compilers are free in what they contract to multiply-adds;
+ * and then the threads would change bits. */
+#if defined(__clang__)
+#define RDK_SHARED __attribute__((noinline))
+#elif defined(__GNUC__)
+#define RDK_SHARED __attribute__((noipa))
+#else
+#define RDK_SHARED
+#endif
+
+/* f(begin, end, ...) for 0 .. n - 1: where `condition` holds, equal runs to each thread; else, with
+ * one thread, and inside a parallel loop, f(0, n, ...) as a plain call. A step has hundreds. */
+#define RDK_SHARE(condition, n, f, ...)                                                            \
+    do {                                                                                           \
+        const size_t n_ = (n), team_ = (condition) ? (size_t)rdk_team() : 1;                       \
+        if (team_ > 1) {                                                                           \
+            RDK_PARALLEL_RUNS                                                                      \
+            for (size_t i_ = 0; i_ < team_; i_++)                                                  \
+                f(rdk_piece_begin(n_, team_, i_), rdk_piece_begin(n_, team_, i_ + 1),              \
+                  __VA_ARGS__);                                                                    \
+        } else {                                                                                   \
+            f(0, n_, __VA_ARGS__);                                                                 \
+        }                                                                                          \
+    } while (0)
+
+/* The same for things of unequal cost, handed out one by one: f(i, i + 1, thread, ...), the thread
+ * being one of rdk_team(), for scratch. */
+#define RDK_SHARE_UNEVEN(condition, n, f, ...)                                                     \
+    do {                                                                                           \
+        const size_t n_ = (n);                                                                     \
+        if ((condition) && rdk_team() > 1) {                                                       \
+            RDK_PARALLEL_EACH                                                                      \
+            for (size_t i_ = 0; i_ < n_; i_++) f(i_, i_ + 1, rdk_thread_index(), __VA_ARGS__);     \
+        } else {                                                                                   \
+            f(0, n_, 0, __VA_ARGS__);                                                              \
+        }                                                                                          \
+    } while (0)
 
 #endif

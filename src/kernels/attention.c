@@ -172,18 +172,20 @@ static void forward_one(const forward_head *f)
     }
 }
 
-static void attention(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
-                      const rdk_real *v, rdk_real *o, rdk_real *row_max, rdk_real *row_inv,
-                      rdk_attention_row *rows, rdk_real *scratch)
+/* The pairs begin .. end - 1 of (b, h). */
+RDK_SHARED static void attention_heads(size_t begin, size_t end, int thread,
+                                       const rdk_attention_shape *s, const rdk_real *q,
+                                       const rdk_real *k, const rdk_real *v, rdk_real *o,
+                                       rdk_real *row_max, rdk_real *row_inv,
+                                       rdk_attention_row *rows, rdk_real *scratch)
 {
     const size_t room = rdk_attention_scratch(s->len, s->d_k, s->d_v);
     const size_t ld_qk = s->heads * s->d_k, ld_v = s->heads * s->d_v;
-    RDK_PARALLEL_FOR_UNEVEN_IF(s->batch * s->heads * s->len * s->len > SERIAL_SCORES)
-    for (size_t bh = 0; bh < s->batch * s->heads; bh++) {
+    rdk_real *scores = scratch + (size_t)thread * room;
+    rdk_real *v_room = scores + scores_size();
+    for (size_t bh = begin; bh < end; bh++) {
         size_t b = bh / s->heads, h = bh % s->heads;
         size_t at_qk = b * s->len * ld_qk + h * s->d_k, at_v = b * s->len * ld_v + h * s->d_v;
-        rdk_real *scores = scratch + (size_t)rdk_thread_index() * room;
-        rdk_real *v_room = scores + scores_size();
         const forward_head f = {
             .shape = s,
             .q = q + at_qk,
@@ -206,4 +208,12 @@ static void attention(const rdk_attention_shape *s, const rdk_real *q, const rdk
         };
         forward_one(&f);
     }
+}
+
+static void attention(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
+                      const rdk_real *v, rdk_real *o, rdk_real *row_max, rdk_real *row_inv,
+                      rdk_attention_row *rows, rdk_real *scratch)
+{
+    RDK_SHARE_UNEVEN(s->batch * s->heads * s->len * s->len > SERIAL_SCORES, s->batch * s->heads,
+                     attention_heads, s, q, k, v, o, row_max, row_inv, rows, scratch);
 }

@@ -288,15 +288,17 @@ static rdk_attention_grads backward_grads(const rdk_attention_grads *to, size_t 
     return of_head;
 }
 
-static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
-                               const rdk_real *v, const rdk_real *dout, const rdk_real *row_max,
-                               const rdk_real *row_inv, const rdk_attention_grads *to,
-                               rdk_attention_row *rows, rdk_real *scratch)
+/* The pairs begin .. end - 1 of (b, h). */
+RDK_SHARED static void backward_heads(size_t begin, size_t end, int thread,
+                                      const rdk_attention_shape *s, const rdk_real *q,
+                                      const rdk_real *k, const rdk_real *v, const rdk_real *dout,
+                                      const rdk_real *row_max, const rdk_real *row_inv,
+                                      const rdk_attention_grads *to, rdk_attention_row *rows,
+                                      rdk_real *scratch)
 {
     const size_t room = rdk_attention_scratch(s->len, s->d_k, s->d_v);
     const size_t ld_qk = s->heads * s->d_k, ld_v = s->heads * s->d_v;
-    RDK_PARALLEL_FOR_UNEVEN_IF(s->batch * s->heads * s->len * s->len > SERIAL_SCORES)
-    for (size_t bh = 0; bh < s->batch * s->heads; bh++) {
+    for (size_t bh = begin; bh < end; bh++) {
         size_t b = bh / s->heads, h = bh % s->heads;
         size_t at_qk = b * s->len * ld_qk + h * s->d_k, at_v = b * s->len * ld_v + h * s->d_v;
         backward_head f = {
@@ -319,10 +321,19 @@ static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, 
             .row_inv = row_inv + bh * s->len,
             .rows = rows ? rows + bh * s->len : NULL,
         };
-        backward_scratch(&f, scratch + (size_t)rdk_thread_index() * room);
+        backward_scratch(&f, scratch + (size_t)thread * room);
         if (f.dgain) *f.dgain = 0;
         if (f.dsink) *f.dsink = 0;
         backward_one(&f);
     }
+}
+
+static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
+                               const rdk_real *v, const rdk_real *dout, const rdk_real *row_max,
+                               const rdk_real *row_inv, const rdk_attention_grads *to,
+                               rdk_attention_row *rows, rdk_real *scratch)
+{
+    RDK_SHARE_UNEVEN(s->batch * s->heads * s->len * s->len > SERIAL_SCORES, s->batch * s->heads,
+                     backward_heads, s, q, k, v, dout, row_max, row_inv, to, rows, scratch);
     attention_weight_sum(s);
 }

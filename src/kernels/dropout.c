@@ -34,12 +34,17 @@ static inline void dropout_block(const dropout_rule *rule, size_t b, size_t n, c
     }
 }
 
+RDK_SHARED static void dropout_blocks(size_t begin, size_t end, const dropout_rule *rule,
+                                      const rdk_real *x, rdk_real *y, bool accumulate)
+{
+    for (size_t b = begin; b < end; b++) dropout_block(rule, b, WORDS, x, y, accumulate);
+}
+
 static void dropout_all(const dropout_rule *rule, size_t n, const rdk_real *x, rdk_real *y,
                         bool accumulate)
 {
     size_t blocks = n / WORDS;
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t b = 0; b < blocks; b++) dropout_block(rule, b, WORDS, x, y, accumulate);
+    RDK_SHARE(n >= SERIAL_ELEMENTS, blocks, dropout_blocks, rule, x, y, accumulate);
     if (n % WORDS) dropout_block(rule, blocks, n % WORDS, x, y, accumulate);
 }
 

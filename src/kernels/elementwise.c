@@ -152,13 +152,17 @@ static void map_chunk(rdk_map f, size_t n, const rdk_real *x, rdk_real *y)
     }
 }
 
+RDK_SHARED static void map_chunks(size_t begin, size_t end, size_t size, rdk_map f, size_t n,
+                                  const rdk_real *x, rdk_real *y)
+{
+    for (size_t c = begin; c < end; c++)
+        map_chunk(f, chunk_length(n, size, c), x + c * size, y + c * size);
+}
+
 static void map(rdk_map f, size_t n, const rdk_real *x, rdk_real *y)
 {
-    size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT), count = chunk_count(n, size);
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t c = 0; c < count; c++) {
-        map_chunk(f, chunk_length(n, size, c), x + c * size, y + c * size);
-    }
+    size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT);
+    RDK_SHARE(n >= SERIAL_ELEMENTS, chunk_count(n, size), map_chunks, size, f, n, x, y);
 }
 
 static inline void slope_range(vreal (*f)(vreal, vreal, vreal), size_t n, const rdk_real *x,
@@ -207,47 +211,79 @@ static void slope_chunk(rdk_map f, size_t n, const rdk_real *x, const rdk_real *
     }
 }
 
-static void map_backward(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
-                         const rdk_real *dy, rdk_real *dx, bool add)
+RDK_SHARED static void slope_chunks(size_t begin, size_t end, size_t size, rdk_map f, size_t n,
+                                    const rdk_real *x, const rdk_real *y, const rdk_real *dy,
+                                    rdk_real *dx, bool add)
 {
-    size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT), count = chunk_count(n, size);
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t c = 0; c < count; c++) {
+    for (size_t c = begin; c < end; c++) {
         size_t at = c * size;
         slope_chunk(f, chunk_length(n, size, c), x + at, y + at, dy + at, dx + at, add);
     }
 }
 
+static void map_backward(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
+                         const rdk_real *dy, rdk_real *dx, bool add)
+{
+    size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT);
+    RDK_SHARE(n >= SERIAL_ELEMENTS, chunk_count(n, size), slope_chunks, size, f, n, x, y, dy, dx,
+              add);
+}
+
 /* The following loops are left to the compiler's own vectoriser. */
+
+RDK_SHARED static void add_range(size_t begin, size_t end, const rdk_real *a, const rdk_real *b,
+                                 rdk_real *y)
+{
+    for (size_t i = begin; i < end; i++) y[i] = a[i] + b[i];
+}
 
 static void add(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y)
 {
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t i = 0; i < n; i++) y[i] = a[i] + b[i];
+    RDK_SHARE(n >= SERIAL_ELEMENTS, n, add_range, a, b, y);
+}
+
+RDK_SHARED static void mul_range(size_t begin, size_t end, const rdk_real *a, const rdk_real *b,
+                                 rdk_real *y)
+{
+    for (size_t i = begin; i < end; i++) y[i] = a[i] * b[i];
 }
 
 static void mul(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y)
 {
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t i = 0; i < n; i++) y[i] = a[i] * b[i];
+    RDK_SHARE(n >= SERIAL_ELEMENTS, n, mul_range, a, b, y);
+}
+
+RDK_SHARED static void mul_add_range(size_t begin, size_t end, const rdk_real *a, const rdk_real *b,
+                                     rdk_real *y)
+{
+    for (size_t i = begin; i < end; i++) y[i] += a[i] * b[i];
 }
 
 static void mul_add(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y)
 {
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t i = 0; i < n; i++) y[i] += a[i] * b[i];
+    RDK_SHARE(n >= SERIAL_ELEMENTS, n, mul_add_range, a, b, y);
+}
+
+RDK_SHARED static void axpy_range(size_t begin, size_t end, rdk_real a, const rdk_real *x,
+                                  rdk_real *y)
+{
+    for (size_t i = begin; i < end; i++) y[i] += a * x[i];
 }
 
 static void axpy(size_t n, rdk_real a, const rdk_real *x, rdk_real *y)
 {
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t i = 0; i < n; i++) y[i] += a * x[i];
+    RDK_SHARE(n >= SERIAL_ELEMENTS, n, axpy_range, a, x, y);
+}
+
+RDK_SHARED static void scale_range(size_t begin, size_t end, rdk_real a, const rdk_real *x,
+                                   rdk_real *y)
+{
+    for (size_t i = begin; i < end; i++) y[i] = a * x[i];
 }
 
 static void scale(size_t n, rdk_real a, const rdk_real *x, rdk_real *y)
 {
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t i = 0; i < n; i++) y[i] = a * x[i];
+    RDK_SHARE(n >= SERIAL_ELEMENTS, n, scale_range, a, x, y);
 }
 
 /* ---- one row and many ------------------------------------------------------------------------ */
@@ -278,12 +314,13 @@ static inline void sum_columns(size_t rows, size_t cols, const size_t vectors, s
         v_store_n(y, width, v_narrow(v_accumulate(total[v], v_load_n(y, width))));
 }
 
-static void sum_rows(size_t rows, size_t cols, const rdk_real *x, rdk_real *y)
+/* The strips begin .. end - 1 of columns. */
+RDK_SHARED static void sum_strips(size_t begin, size_t end, size_t rows, size_t cols,
+                                  const rdk_real *x, rdk_real *y)
 {
-    RDK_PARALLEL_FOR_IF(rows * cols >= SERIAL_ELEMENTS)
-    for (size_t strip = 0; strip < cols; strip += SUMMED_VECTORS * LANES) {
-        size_t left = cols - strip;
-        if (left >= SUMMED_VECTORS * LANES) {
+    enum { WIDTH = SUMMED_VECTORS * LANES };
+    for (size_t strip = begin * WIDTH; strip < cols && strip < end * WIDTH; strip += WIDTH) {
+        if (cols - strip >= WIDTH) {
             sum_columns(rows, cols, SUMMED_VECTORS, LANES, x + strip, y + strip);
             continue;
         }
@@ -292,4 +329,10 @@ static void sum_rows(size_t rows, size_t cols, const rdk_real *x, rdk_real *y)
             sum_columns(rows, cols, 1, width, x + c, y + c);
         }
     }
+}
+
+static void sum_rows(size_t rows, size_t cols, const rdk_real *x, rdk_real *y)
+{
+    RDK_SHARE(rows * cols >= SERIAL_ELEMENTS, rdk_pieces(cols, SUMMED_VECTORS * LANES), sum_strips,
+              rows, cols, x, y);
 }

@@ -142,18 +142,24 @@ static void gemm_region(const gemm_job *g, const region *at)
     }
 }
 
-static void gemm_run(const gemm_job *g)
+/* The regions begin .. end - 1 of C. */
+RDK_SHARED static void gemm_regions(size_t begin, size_t end, int thread, const gemm_job *g,
+                                    size_t blocks, size_t groups)
 {
-    const size_t m = g->m, n = g->n;
-    if (m == 0 || n == 0) return;
-    size_t blocks, groups;
-    gemm_cut(m, n, &blocks, &groups);
-    bool shared = (double)m * (double)n * (double)g->k > SERIAL_PRODUCTS;
-    RDK_PARALLEL_FOR_UNEVEN_IF(shared)
-    for (size_t task = 0; task < blocks * groups; task++) {
-        const region at = gemm_region_at(m, n, blocks, groups, task);
+    (void)thread;
+    for (size_t task = begin; task < end; task++) {
+        const region at = gemm_region_at(g->m, g->n, blocks, groups, task);
         gemm_region(g, &at);
     }
+}
+
+static void gemm_run(const gemm_job *g)
+{
+    size_t blocks, groups;
+    if (g->m == 0 || g->n == 0) return;
+    gemm_cut(g->m, g->n, &blocks, &groups);
+    bool shared = (double)g->m * (double)g->n * (double)g->k > SERIAL_PRODUCTS;
+    RDK_SHARE_UNEVEN(shared, blocks * groups, gemm_regions, g, blocks, groups);
 }
 
 static void gemm(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
@@ -172,12 +178,16 @@ static void linear(size_t m, size_t n, size_t k, const rdk_real *x, const rdk_re
     gemm_run(&g);
 }
 
-static void panels(size_t n, size_t k, const rdk_real *b, size_t ldb, rdk_real *out)
+RDK_SHARED static void panels_range(size_t begin, size_t end, size_t n, size_t k, const rdk_real *b,
+                                    size_t ldb, rdk_real *out)
 {
-    size_t count = rdk_pieces(n, TILE_COLS);
-    RDK_PARALLEL_FOR_IF(n * k > SERIAL_PACKED)
-    for (size_t t = 0; t < count; t++) {
+    for (size_t t = begin; t < end; t++) {
         size_t j = t * TILE_COLS;
         pack_transposed(k, smaller(n - j, TILE_COLS), b + j * ldb, ldb, out + j * k);
     }
+}
+
+static void panels(size_t n, size_t k, const rdk_real *b, size_t ldb, rdk_real *out)
+{
+    RDK_SHARE(n * k > SERIAL_PACKED, rdk_pieces(n, TILE_COLS), panels_range, n, k, b, ldb, out);
 }

@@ -99,11 +99,10 @@ static void panel_of_rows(size_t k, size_t cols, const rdk_real *b, size_t ldb, 
     }
 }
 
-static void panels_bf16(bool tb, size_t n, size_t k, const rdk_real *b, size_t ldb, uint32_t *out)
+RDK_SHARED static void panels_bf16_range(size_t begin, size_t end, bool tb, size_t n, size_t k,
+                                         const rdk_real *b, size_t ldb, uint32_t *out)
 {
-    size_t count = rdk_pieces(n, TILE_COLS);
-    RDK_PARALLEL_FOR_IF(n * k > SERIAL_PACKED)
-    for (size_t t = 0; t < count; t++) {
+    for (size_t t = begin; t < end; t++) {
         size_t j = t * TILE_COLS, cols = smaller(n - j, TILE_COLS);
         if (tb)
             panel_transposed(k, cols, b + j * ldb, ldb, out + j * pairs_of(k));
@@ -112,11 +111,17 @@ static void panels_bf16(bool tb, size_t n, size_t k, const rdk_real *b, size_t l
     }
 }
 
-static pair_left convert_left(const rdk_product *g, uint32_t *out)
+static void panels_bf16(bool tb, size_t n, size_t k, const rdk_real *b, size_t ldb, uint32_t *out)
 {
-    const size_t stride = left_stride(g->ta, g->m, g->k), lines = g->ta ? pairs_of(g->k) : g->m;
-    RDK_PARALLEL_FOR_IF(g->m * g->k > SERIAL_PACKED)
-    for (size_t l = 0; l < lines; l++) {
+    RDK_SHARE(n * k > SERIAL_PACKED, rdk_pieces(n, TILE_COLS), panels_bf16_range, tb, n, k, b, ldb,
+              out);
+}
+
+/* The lines begin .. end - 1 of the left operand. */
+RDK_SHARED static void left_lines(size_t begin, size_t end, const rdk_product *g, size_t stride,
+                                  uint32_t *out)
+{
+    for (size_t l = begin; l < end; l++) {
         if (g->ta) {
             const rdk_real *low = g->a + 2 * l * g->lda;
             convert_across(g->m, low, 2 * l + 1 < g->k ? low + g->lda : NULL, out + l * stride);
@@ -124,18 +129,29 @@ static pair_left convert_left(const rdk_product *g, uint32_t *out)
             convert_along(g->k, g->a + l * g->lda, out + l * stride);
         }
     }
+}
+
+static pair_left convert_left(const rdk_product *g, uint32_t *out)
+{
+    const size_t stride = left_stride(g->ta, g->m, g->k), lines = g->ta ? pairs_of(g->k) : g->m;
+    RDK_SHARE(g->m * g->k > SERIAL_PACKED, lines, left_lines, g, stride, out);
     return (pair_left){out, stride, g->ta};
+}
+
+RDK_SHARED static void round_chunks(size_t begin, size_t end, size_t size, size_t n,
+                                    const rdk_real *x, rdk_real *y)
+{
+    for (size_t c = begin; c < end; c++) {
+        size_t i = c * size, last = i + chunk_length(n, size, c);
+        for (; i + LANES <= last; i += LANES) v_store(y + i, v_of_bits(v_bf16(v_load(x + i))));
+        if (i < last) v_store_n(y + i, last - i, v_of_bits(v_bf16(v_load_n(x + i, last - i))));
+    }
 }
 
 static void round_bf16(size_t n, const rdk_real *x, rdk_real *y)
 {
-    size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT), count = chunk_count(n, size);
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t c = 0; c < count; c++) {
-        size_t i = c * size, end = i + chunk_length(n, size, c);
-        for (; i + LANES <= end; i += LANES) v_store(y + i, v_of_bits(v_bf16(v_load(x + i))));
-        if (i < end) v_store_n(y + i, end - i, v_of_bits(v_bf16(v_load_n(x + i, end - i))));
-    }
+    size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT);
+    RDK_SHARE(n >= SERIAL_ELEMENTS, chunk_count(n, size), round_chunks, size, n, x, y);
 }
 
 /* ---- the product ----------------------------------------------------------------------------- */
@@ -168,21 +184,28 @@ static void pair_region(const rdk_product *g, const region *at, pair_left a, con
     }
 }
 
+RDK_SHARED static void pair_regions(size_t begin, size_t end, int thread, const rdk_product *g,
+                                    const pair_left *a, const uint32_t *b, size_t blocks,
+                                    size_t groups)
+{
+    (void)thread;
+    for (size_t task = begin; task < end; task++) {
+        const region at = gemm_region_at(g->m, g->n, blocks, groups, task);
+        pair_region(g, &at, *a, b);
+    }
+}
+
 static void product_bf16(const rdk_product *g, uint32_t *scratch)
 {
-    const size_t m = g->m, n = g->n;
     size_t blocks, groups;
-    if (m == 0 || n == 0) return;
+    if (g->m == 0 || g->n == 0) return;
     const pair_left a = convert_left(g, scratch);
-    uint32_t *panels = scratch + left_size(g->ta, m, g->k);
-    if (!g->panels) panels_bf16(g->tb, n, g->k, g->b, g->ldb, panels);
+    uint32_t *panels = scratch + left_size(g->ta, g->m, g->k);
+    if (!g->panels) panels_bf16(g->tb, g->n, g->k, g->b, g->ldb, panels);
     const uint32_t *b = g->panels ? g->panels : panels;
-    gemm_cut(m, n, &blocks, &groups);
-    RDK_PARALLEL_FOR_UNEVEN_IF((double)m * (double)n * (double)g->k > SERIAL_PRODUCTS)
-    for (size_t task = 0; task < blocks * groups; task++) {
-        const region at = gemm_region_at(m, n, blocks, groups, task);
-        pair_region(g, &at, a, b);
-    }
+    gemm_cut(g->m, g->n, &blocks, &groups);
+    bool shared = (double)g->m * (double)g->n * (double)g->k > SERIAL_PRODUCTS;
+    RDK_SHARE_UNEVEN(shared, blocks * groups, pair_regions, g, &a, b, blocks, groups);
 }
 
 /* The initial value of a rdk_bf16_kernels. */

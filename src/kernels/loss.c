@@ -43,17 +43,27 @@ static double cross_entropy_rows(size_t begin, size_t end, size_t v, const rdk_r
     return sum;
 }
 
+/* The chunks begin .. end - 1 of `size` rows: the sum of each. */
+RDK_SHARED static void cross_entropy_chunks(size_t begin, size_t end, size_t size, size_t rows,
+                                            size_t v, const rdk_real *logits,
+                                            const int32_t *targets, rdk_real *row_max,
+                                            rdk_real *row_inv, rdk_real *nll, int32_t *best,
+                                            double *partial)
+{
+    for (size_t c = begin; c < end; c++) {
+        size_t first = c * size, last = first + chunk_length(rows, size, c);
+        partial[c] =
+            cross_entropy_rows(first, last, v, logits, targets, row_max, row_inv, nll, best);
+    }
+}
+
 static double cross_entropy(size_t rows, size_t v, const rdk_real *logits, const int32_t *targets,
                             rdk_real *row_max, rdk_real *row_inv, rdk_real *nll, int32_t *best)
 {
     double partial[MAX_CHUNKS];
     size_t size = chunk_size(rows, LEAST_ROWS, LEAST_ROWS), count = chunk_count(rows, size);
-    RDK_PARALLEL_FOR_IF(rows * v >= SERIAL_ELEMENTS)
-    for (size_t c = 0; c < count; c++) {
-        size_t begin = c * size, end = begin + chunk_length(rows, size, c);
-        partial[c] =
-            cross_entropy_rows(begin, end, v, logits, targets, row_max, row_inv, nll, best);
-    }
+    RDK_SHARE(rows * v >= SERIAL_ELEMENTS, count, cross_entropy_chunks, size, rows, v, logits,
+              targets, row_max, row_inv, nll, best, partial);
     return chunk_sum(partial, count);
 }
 
@@ -87,14 +97,22 @@ static void cross_entropy_backward_row(size_t v, const rdk_real *x, size_t targe
     dx[target] -= factor * v_sum(rest);
 }
 
-static void cross_entropy_backward(size_t rows, size_t v, const rdk_real *logits,
-                                   const int32_t *targets, const rdk_real *row_max,
-                                   const rdk_real *row_inv, rdk_real factor, rdk_real *dlogits)
+RDK_SHARED static void cross_entropy_backward_rows(size_t begin, size_t end, size_t v,
+                                                   const rdk_real *logits, const int32_t *targets,
+                                                   const rdk_real *row_max, const rdk_real *row_inv,
+                                                   rdk_real factor, rdk_real *dlogits)
 {
-    RDK_PARALLEL_FOR_IF(rows * v >= SERIAL_ELEMENTS)
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = begin; r < end; r++) {
         if (targets[r] < 0) continue;
         cross_entropy_backward_row(v, logits + r * v, (size_t)targets[r], row_max[r], row_inv[r],
                                    factor, dlogits + r * v);
     }
+}
+
+static void cross_entropy_backward(size_t rows, size_t v, const rdk_real *logits,
+                                   const int32_t *targets, const rdk_real *row_max,
+                                   const rdk_real *row_inv, rdk_real factor, rdk_real *dlogits)
+{
+    RDK_SHARE(rows * v >= SERIAL_ELEMENTS, rows, cross_entropy_backward_rows, v, logits, targets,
+              row_max, row_inv, factor, dlogits);
 }

@@ -54,19 +54,26 @@ static inline void norm_row(size_t n, const rdk_real *x, const rdk_real *gain, c
     }
 }
 
-static void norm(bool center, bool mean_square, size_t rows, size_t n, double eps,
-                 const rdk_real *x, const rdk_real *gain, const rdk_real *bias, rdk_real *y,
-                 rdk_real *mean, rdk_real *rstd)
+RDK_SHARED static void norm_rows(size_t begin, size_t end, bool center, double count, size_t n,
+                                 double eps, const rdk_real *x, const rdk_real *gain,
+                                 const rdk_real *bias, rdk_real *y, rdk_real *mean, rdk_real *rstd)
 {
-    const double count = mean_square && n ? (double)n : 1;
-    RDK_PARALLEL_FOR_IF(rows * n >= SERIAL_ELEMENTS)
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = begin; r < end; r++) {
         const rdk_real *row = x + r * n;
         rdk_real middle = center ? (rdk_real)row_mean(n, row) : 0;
         rstd[r] = (rdk_real)(1 / sqrt(row_squares(n, row, middle) / count + eps));
         if (center) mean[r] = middle;
         norm_row(n, row, gain, bias, middle, rstd[r], y + r * n);
     }
+}
+
+static void norm(bool center, bool mean_square, size_t rows, size_t n, double eps,
+                 const rdk_real *x, const rdk_real *gain, const rdk_real *bias, rdk_real *y,
+                 rdk_real *mean, rdk_real *rstd)
+{
+    const double count = mean_square && n ? (double)n : 1;
+    RDK_SHARE(rows * n >= SERIAL_ELEMENTS, rows, norm_rows, center, count, n, eps, x, gain, bias, y,
+              mean, rstd);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
@@ -143,12 +150,13 @@ static inline void norm_columns(size_t rows, size_t n, size_t width, const rdk_r
     if (dbias) add_columns(width, bias, dbias);
 }
 
-static void norm_backward_columns(size_t rows, size_t n, const rdk_real *x, const rdk_real *mean,
-                                  const rdk_real *rstd, const rdk_real *dy, rdk_real *dgain,
-                                  rdk_real *dbias)
+/* The strips begin .. end - 1 of LANES columns. */
+RDK_SHARED static void norm_backward_strips(size_t begin, size_t end, size_t rows, size_t n,
+                                            const rdk_real *x, const rdk_real *mean,
+                                            const rdk_real *rstd, const rdk_real *dy,
+                                            rdk_real *dgain, rdk_real *dbias)
 {
-    RDK_PARALLEL_FOR_IF(rows * n >= SERIAL_ELEMENTS)
-    for (size_t c = 0; c < n; c += LANES) {
+    for (size_t c = begin * LANES; c < n && c < end * LANES; c += LANES) {
         rdk_real *dg = dgain ? dgain + c : NULL, *db = dbias ? dbias + c : NULL;
         if (n - c >= LANES) {
             norm_columns(rows, n, LANES, x + c, mean, rstd, dy + c, dg, db);
@@ -158,18 +166,25 @@ static void norm_backward_columns(size_t rows, size_t n, const rdk_real *x, cons
     }
 }
 
+RDK_SHARED static void norm_backward_rows(size_t begin, size_t end, bool center, bool mean_square,
+                                          size_t n, const rdk_real *x, const rdk_real *gain,
+                                          const rdk_real *mean, const rdk_real *rstd,
+                                          const rdk_real *dy, rdk_real *dx)
+{
+    for (size_t r = begin; r < end; r++)
+        norm_backward_row(center, mean_square, n, x + r * n, gain, center ? mean[r] : 0, rstd[r],
+                          dy + r * n, dx + r * n);
+}
+
 static void norm_backward(bool center, bool mean_square, size_t rows, size_t n, const rdk_real *x,
                           const rdk_real *gain, const rdk_real *mean, const rdk_real *rstd,
                           const rdk_real *dy, rdk_real *dx, rdk_real *dgain, rdk_real *dbias)
 {
-    if (dx) {
-        RDK_PARALLEL_FOR_IF(rows * n >= SERIAL_ELEMENTS)
-        for (size_t r = 0; r < rows; r++) {
-            norm_backward_row(center, mean_square, n, x + r * n, gain, center ? mean[r] : 0,
-                              rstd[r], dy + r * n, dx + r * n);
-        }
-    }
-    if (dgain || dbias) {
-        norm_backward_columns(rows, n, x, center ? mean : NULL, rstd, dy, dgain, dbias);
-    }
+    const bool shared = rows * n >= SERIAL_ELEMENTS;
+    if (dx)
+        RDK_SHARE(shared, rows, norm_backward_rows, center, mean_square, n, x, gain, mean, rstd, dy,
+                  dx);
+    if (dgain || dbias)
+        RDK_SHARE(shared, rdk_pieces(n, LANES), norm_backward_strips, rows, n, x,
+                  center ? mean : NULL, rstd, dy, dgain, dbias);
 }

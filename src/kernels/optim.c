@@ -22,14 +22,18 @@ static double dot_chunk(size_t n, const rdk_real *x, const rdk_real *y)
     return v_total(sum);
 }
 
+RDK_SHARED static void dot_chunks(size_t begin, size_t end, size_t size, size_t n,
+                                  const rdk_real *x, const rdk_real *y, double *partial)
+{
+    for (size_t c = begin; c < end; c++)
+        partial[c] = dot_chunk(chunk_length(n, size, c), x + c * size, y + c * size);
+}
+
 static double dot(size_t n, const rdk_real *x, const rdk_real *y)
 {
     double partial[MAX_CHUNKS];
     size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT), count = chunk_count(n, size);
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t c = 0; c < count; c++) {
-        partial[c] = dot_chunk(chunk_length(n, size, c), x + c * size, y + c * size);
-    }
+    RDK_SHARE(n >= SERIAL_ELEMENTS, count, dot_chunks, size, n, x, y, partial);
     return chunk_sum(partial, count);
 }
 
@@ -108,18 +112,23 @@ static double adamw_chunk(const adamw_rule *p, size_t n, rdk_real *w, const rdk_
     return v_total(sum);
 }
 
+RDK_SHARED static void adamw_chunks(size_t begin, size_t end, size_t size, const adamw_rule *rule,
+                                    size_t n, rdk_real *w, const rdk_real *grad, rdk_real *m,
+                                    rdk_real *v, double *partial)
+{
+    for (size_t c = begin; c < end; c++) {
+        size_t at = c * size;
+        partial[c] = adamw_chunk(rule, chunk_length(n, size, c), w + at, grad + at, m + at, v + at);
+    }
+}
+
 static double adamw(const rdk_adamw *p, size_t n, rdk_real *w, const rdk_real *grad, rdk_real *m,
                     rdk_real *v)
 {
     const adamw_rule rule = adamw_rule_of(p);
     double partial[MAX_CHUNKS];
     size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT), count = chunk_count(n, size);
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t c = 0; c < count; c++) {
-        size_t at = c * size;
-        partial[c] =
-            adamw_chunk(&rule, chunk_length(n, size, c), w + at, grad + at, m + at, v + at);
-    }
+    RDK_SHARE(n >= SERIAL_ELEMENTS, count, adamw_chunks, size, &rule, n, w, grad, m, v, partial);
     return chunk_sum(partial, count);
 }
 
@@ -143,6 +152,16 @@ static double sgd_chunk(const sgd_rule *p, size_t n, rdk_real *w, const rdk_real
     return sum;
 }
 
+RDK_SHARED static void sgd_chunks(size_t begin, size_t end, size_t size, const sgd_rule *rule,
+                                  size_t n, rdk_real *w, const rdk_real *grad, rdk_real *m,
+                                  double *partial)
+{
+    for (size_t c = begin; c < end; c++) {
+        size_t at = c * size;
+        partial[c] = sgd_chunk(rule, chunk_length(n, size, c), w + at, grad + at, m + at);
+    }
+}
+
 static double sgd(double lr, double momentum, double weight_decay, double factor, size_t n,
                   rdk_real *w, const rdk_real *grad, rdk_real *m)
 {
@@ -150,10 +169,6 @@ static double sgd(double lr, double momentum, double weight_decay, double factor
                            (rdk_real)factor};
     double partial[MAX_CHUNKS];
     size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT), count = chunk_count(n, size);
-    RDK_PARALLEL_FOR_IF(n >= SERIAL_ELEMENTS)
-    for (size_t c = 0; c < count; c++) {
-        size_t at = c * size;
-        partial[c] = sgd_chunk(&rule, chunk_length(n, size, c), w + at, grad + at, m + at);
-    }
+    RDK_SHARE(n >= SERIAL_ELEMENTS, count, sgd_chunks, size, &rule, n, w, grad, m, partial);
     return chunk_sum(partial, count);
 }

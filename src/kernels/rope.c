@@ -39,6 +39,14 @@ static void rope_position(size_t t, size_t rows, size_t len, size_t heads, size_
     }
 }
 
+RDK_SHARED static void rope_positions(size_t begin, size_t end, size_t rows, size_t len,
+                                      size_t heads, size_t d, size_t pairs, const double *frequency,
+                                      int sign, const rdk_real *x, rdk_real *y, bool accumulate)
+{
+    for (size_t t = begin; t < end; t++)
+        rope_position(t, rows, len, heads, d, pairs, frequency, sign, x, y, accumulate);
+}
+
 static void rope(size_t rows, size_t len, size_t heads, size_t d, double base, int sign,
                  const rdk_real *x, rdk_real *y, bool accumulate)
 {
@@ -50,10 +58,7 @@ static void rope(size_t rows, size_t len, size_t heads, size_t d, double base, i
         for (size_t m = 0; m < pairs; m++) {
             frequency[m] = pow(base, -2.0 * (double)(begin + m) / (double)d);
         }
-        RDK_PARALLEL_FOR_IF(rows * heads * d >= SERIAL_ELEMENTS)
-        for (size_t t = 0; t < positions; t++) {
-            rope_position(t, rows, len, heads, d, pairs, frequency, sign, x + 2 * begin,
-                          y + 2 * begin, accumulate);
-        }
+        RDK_SHARE(rows * heads * d >= SERIAL_ELEMENTS, positions, rope_positions, rows, len, heads,
+                  d, pairs, frequency, sign, x + 2 * begin, y + 2 * begin, accumulate);
     }
 }

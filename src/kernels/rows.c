@@ -49,10 +49,15 @@ static void softmax_row(size_t n, const rdk_real *x, rdk_real *y)
     for (j = 0; j < n; j++) y[j] *= inverse;
 }
 
+RDK_SHARED static void softmax_rows(size_t begin, size_t end, size_t n, const rdk_real *x,
+                                    rdk_real *y)
+{
+    for (size_t r = begin; r < end; r++) softmax_row(n, x + r * n, y + r * n);
+}
+
 static void softmax(size_t rows, size_t n, const rdk_real *x, rdk_real *y)
 {
-    RDK_PARALLEL_FOR_IF(rows * n >= SERIAL_ELEMENTS)
-    for (size_t r = 0; r < rows; r++) softmax_row(n, x + r * n, y + r * n);
+    RDK_SHARE(rows * n >= SERIAL_ELEMENTS, rows, softmax_rows, n, x, y);
 }
 
 static inline rdk_real row_dot(size_t n, const rdk_real *a, const rdk_real *b)
@@ -74,33 +79,43 @@ static inline rdk_real row_sum(size_t n, const rdk_real *x)
 }
 
 /* dx += y (dy - <y, dy>) */
-static void softmax_backward(size_t rows, size_t n, const rdk_real *y, const rdk_real *dy,
-                             rdk_real *dx)
+RDK_SHARED static void softmax_backward_rows(size_t begin, size_t end, size_t n, const rdk_real *y,
+                                             const rdk_real *dy, rdk_real *dx)
 {
-    RDK_PARALLEL_FOR_IF(rows * n >= SERIAL_ELEMENTS)
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = begin; r < end; r++) {
         size_t at = r * n;
         rdk_real mean = row_dot(n, y + at, dy + at);
         for (size_t j = at; j < at + n; j++) dx[j] += y[j] * (dy[j] - mean);
     }
 }
 
-static void log_softmax(size_t rows, size_t n, const rdk_real *x, rdk_real *y)
+static void softmax_backward(size_t rows, size_t n, const rdk_real *y, const rdk_real *dy,
+                             rdk_real *dx)
 {
-    RDK_PARALLEL_FOR_IF(rows * n >= SERIAL_ELEMENTS)
-    for (size_t r = 0; r < rows; r++) {
+    RDK_SHARE(rows * n >= SERIAL_ELEMENTS, rows, softmax_backward_rows, n, y, dy, dx);
+}
+
+RDK_SHARED static void log_softmax_rows(size_t begin, size_t end, size_t n, const rdk_real *x,
+                                        rdk_real *y)
+{
+    for (size_t r = begin; r < end; r++) {
         size_t at = r * n;
         rdk_real max = row_largest(n, x + at), log_sum = r_log1p(row_rest(n, x + at, max));
         for (size_t j = at; j < at + n; j++) y[j] = (x[j] - max) - log_sum;
     }
 }
 
-/* dx += dy - exp(y) sum(dy) */
-static void log_softmax_backward(size_t rows, size_t n, const rdk_real *y, const rdk_real *dy,
-                                 rdk_real *dx)
+static void log_softmax(size_t rows, size_t n, const rdk_real *x, rdk_real *y)
 {
-    RDK_PARALLEL_FOR_IF(rows * n >= SERIAL_ELEMENTS)
-    for (size_t r = 0; r < rows; r++) {
+    RDK_SHARE(rows * n >= SERIAL_ELEMENTS, rows, log_softmax_rows, n, x, y);
+}
+
+/* dx += dy - exp(y) sum(dy) */
+RDK_SHARED static void log_softmax_backward_rows(size_t begin, size_t end, size_t n,
+                                                 const rdk_real *y, const rdk_real *dy,
+                                                 rdk_real *dx)
+{
+    for (size_t r = begin; r < end; r++) {
         size_t at = r * n, j = 0;
         rdk_real total = row_sum(n, dy + at);
         const rdk_real *yr = y + at, *dyr = dy + at;
@@ -115,4 +130,10 @@ static void log_softmax_backward(size_t rows, size_t n, const rdk_real *y, const
             v_store_n(dxr + j, rest, v_load_n(dxr + j, rest) + change);
         }
     }
+}
+
+static void log_softmax_backward(size_t rows, size_t n, const rdk_real *y, const rdk_real *dy,
+                                 rdk_real *dx)
+{
+    RDK_SHARE(rows * n >= SERIAL_ELEMENTS, rows, log_softmax_backward_rows, n, y, dy, dx);
 }

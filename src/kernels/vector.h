@@ -11,6 +11,9 @@
 
 #include <math.h>
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #include <rootdk/base.h>
 
@@ -169,6 +172,16 @@ typedef struct vsum {
     vdouble low, high;
 } vsum;
 
+/* One instruction with AVX-512, of which gcc 12 makes five by itself. */
+static inline vdouble v_to_double(vhalf x)
+{
+#ifdef __AVX512F__
+    return (vdouble)_mm512_cvtps_pd((__m256)x);
+#else
+    return __builtin_convertvector(x, vdouble);
+#endif
+}
+
 static inline vsum v_widen(vreal x)
 {
 #ifdef RDK_DOUBLE
@@ -176,8 +189,7 @@ static inline vsum v_widen(vreal x)
 #else
     vhalf half[2];
     memcpy(half, &x, sizeof half);
-    return (vsum){__builtin_convertvector(half[0], vdouble),
-                  __builtin_convertvector(half[1], vdouble)};
+    return (vsum){v_to_double(half[0]), v_to_double(half[1])};
 #endif
 }
 
