@@ -4,7 +4,7 @@
 # and what explains them.
 set -eu
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- peaks steps profile kernels probing scaling
+[ $# -gt 0 ] || set -- peaks steps precision profile kernels probing scaling
 for part; do
     echo
     echo "== $part"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench/page.sh [PART...]: the tables of docs/performance.md, as markdown, from the CSVs that the
-# other scripts left. Parts: machine peaks steps profile kernels gemm probing scaling memory; without
-# any, all whose CSV is there, each under its name.
+# other scripts left. Parts: machine peaks steps precision profile kernels gemm probing scaling
+# memory; without any, all whose CSV is there, each under its name.
 #
 # Of times the best round counts, of ratios the middle one, with the least and the most beside it; of
 # turns (probing) the middle one, with the quartiles.
@@ -102,6 +102,25 @@ steps() {
                 print ratio(tuned) ratio("torch-plain," key) ((tuned in ms) ? "\t" mib[tuned] : "")
             }
         }' "$dir/steps.csv" | layout
+}
+
+precision() {
+    awk -F, "$lists"'
+        NR == 1 { next }
+        {
+            at = $3 "\t" $4
+            first_seen("rows", at)
+            if (!(($1, at) in ms) || $6 < ms[$1, at]) ms[$1, at] = $6
+            own[$1, $2, at] = $5
+            if ($1 == "bf16") push(at, own["float", $2, at] / $5)
+        }
+        END {
+            print "size\tthreads\tfloat, ms at least\tbf16, ms at least\tfloat / bf16"
+            for (r = 1; r <= count["rows"]; r++) {
+                at = item["rows", r]
+                printf "%s\t%.4g\t%.4g\t%s\n", at, ms["float", at], ms["bf16", at], spread(at, "%.2f")
+            }
+        }' "$dir/precision.csv" | layout
 }
 
 profile() {
@@ -206,7 +225,7 @@ if [ $# -gt 0 ]; then
     for part; do "$part"; done
     exit
 fi
-for part in machine peaks steps profile kernels gemm probing scaling memory; do
+for part in machine peaks steps precision profile kernels gemm probing scaling memory; do
     [ -s "$(csv_of $part)" ] || continue
     echo "### $part"
     echo

@@ -2,10 +2,11 @@
  * One training step as a run takes it: data, forward, cross-entropy, backward, clipping at 1,
  * AdamW.
  *
- *     step SIZE THREADS STEPS
+ *     step SIZE THREADS STEPS [PRECISION]
  *     step --options SIZE
  *
- * SIZE is tiny, small, medium, baby, or LAYERSxHEADSxD_MODELxTxBATCHxV. Nothing is probed.
+ * SIZE is tiny, small, medium, baby, or LAYERSxHEADSxD_MODELxTxBATCHxV. PRECISION: float, or bf16
+ * for products of bfloat16. Nothing is probed.
  *
  * Prints one line of CSV: size, threads, median and least milliseconds of a step, GFLOP/s at the
  * median, MiB at most, seconds from the start of main to the end of the first step, the last loss.
@@ -51,9 +52,11 @@ int main(int argc, char **argv)
         print_options(&size);
         return 0;
     }
-    int threads = argc == 4 ? atoi(argv[2]) : 0, times = argc == 4 ? atoi(argv[3]) : 0;
+    bool counted = argc == 4 || argc == 5;
+    int threads = counted ? atoi(argv[2]) : 0, times = counted ? atoi(argv[3]) : 0;
+    const char *precision = argc == 5 ? argv[4] : "float";
     if (threads < 1 || times < 1 || !bench_size_find(argv[1], &size)) {
-        fprintf(stderr, "usage: step SIZE THREADS STEPS\n       step --options SIZE\n");
+        fprintf(stderr, "usage: step SIZE THREADS STEPS [PRECISION]\n       step --options SIZE\n");
         return 2;
     }
     rdk_status s = {0};
@@ -61,8 +64,9 @@ int main(int argc, char **argv)
     rdk_trainer r = {.io = &io, .status = &s, .started = started};
     rdk_threads_set(threads);
     double *ms = rdk_alloc((size_t)times, sizeof *ms, &s);
-    bool ok = ms && bench_configure(&r.config, &size, 0, &s) && rdk_setup_trainer(&r) &&
-              run(&r, &size, (size_t)times, ms);
+    bool ok = ms && bench_configure(&r.config, &size, 0, &s) &&
+              rdk_option_set(&r.config, rdk_option_find("precision"), precision, &s) &&
+              rdk_setup_trainer(&r) && run(&r, &size, (size_t)times, ms);
     if (!ok) fprintf(stderr, "step: %s\n", s.message);
     rdk_trainer_free(&r);
     rdk_free(ms);

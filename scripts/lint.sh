@@ -139,7 +139,7 @@ ops_are_listed() {
 # awk reads all that bench/page.sh is made of: from CSVs that hold nothing but their names. (What one
 # awk takes another may refuse: mawk knows no function of an array's name.)
 tables() {
-    for part in machine peaks steps profile kernels gemm probing scaling; do
+    for part in machine peaks steps precision profile kernels gemm probing scaling; do
         echo names >"$work/$part.csv"
     done
     { BENCH_DIR=$work bench/page.sh >/dev/null; } 2>&1

@@ -10,7 +10,7 @@
 #include "harness.h"
 #include "isa.h"
 
-enum { ISAS = 3 };
+enum { ISAS = 4 };
 
 #define TABLE(k)                                                                                   \
     const rdk_kernels *k = rdk_kernels_at(_i);                                                     \

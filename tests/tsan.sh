@@ -62,10 +62,11 @@ for program in $programs; do
     echo "tsan: $program, $THREADS threads"
     "$program" || exit 1
 done
-for scale in sqrt qknorm; do
-    echo "tsan: five training steps, --scale $scale, $THREADS threads"
-    build/tsan/rootdk --scale $scale --steps 5 --threads $THREADS --dropout 0.1 --accum 2 \
-        --probe-every 2 --eval-every 2 --out "$work/$scale" >"$work/log" 2>&1 || {
+for option in "scale sqrt" "scale qknorm" "precision bf16"; do
+    echo "tsan: five training steps, --$option, $THREADS threads"
+    # shellcheck disable=SC2086 # two words
+    build/tsan/rootdk --$option --steps 5 --threads $THREADS --dropout 0.1 --accum 2 \
+        --probe-every 2 --eval-every 2 --out "$work/$option" >"$work/log" 2>&1 || {
         cat "$work/log"
         exit 1
     }

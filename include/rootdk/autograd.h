@@ -27,11 +27,18 @@
 
 enum { RDK_MAX_DIMS = 6 };
 
+/* What operands of products are rounded to. float: nothing, they are as they are (rdk_real). bf16:
+ * bfloat16, a float's range with 8 bits of precision; products are summed in rdk_real. */
+typedef enum { RDK_FLOAT, RDK_BF16 } rdk_precision;
+
 /* A matrix that is laid out for products as well, by its owner (rdk_model_pack). Ops read panels in
- * place of the values while that is current; who changes the values ends it first. */
+ * place of the values while that is current, in products of that precision; who changes the values
+ * ends it first. */
 typedef struct rdk_packing {
-    rdk_real *panels;
+    rdk_precision precision;
     bool current;
+    rdk_real *panels;          /* of float: W^T, as it multiplies x */
+    uint32_t *pairs_t, *pairs; /* of bf16: the same, and W, as it multiplies dy */
 } rdk_packing;
 
 /* An n-dimensional array. A dimension may be 0 (then there is no element).
@@ -87,7 +94,7 @@ struct rdk_node {
 rdk_tape *rdk_tape_new(rdk_status *s);
 void rdk_tape_free(rdk_tape *t);
 /* Forgets nodes, tensors, scope and the status; keeps the memory and the modes (recording,
- * keeping gradients, training). Pointers into the tape are dead. */
+ * keeping gradients, training, products). Pointers into the tape are dead. */
 void rdk_tape_reset(rdk_tape *t);
 const rdk_status *rdk_tape_status(const rdk_tape *t);
 /* Not recording: ops compute and record nothing (evaluation). Default: recording. */
@@ -99,6 +106,10 @@ void rdk_tape_keep_gradients(rdk_tape *t, bool on);
  * numbered since the last call of this function, and each number has draws of its own.
  * part: the micro-batch within the step. */
 void rdk_tape_training(rdk_tape *t, bool on, rdk_stream stream, uint32_t part);
+/* Products of rdk_linear, rdk_linear_map, rdk_matmul and rdk_attention are of this precision from
+ * now on, forward and backward; a change between the two is for the caller to avoid. Gradients pass
+ * through the rounding unchanged. Default: RDK_FLOAT. */
+void rdk_tape_products(rdk_tape *t, rdk_precision precision);
 /* Names the part of the model that the following calls belong to ("layer 1 attention"); copied. */
 void rdk_tape_scope(rdk_tape *t, const char *format, ...) RDK_PRINTF(2, 3);
 
@@ -160,6 +171,8 @@ rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add);
 /* Memory on the tape, not zeroed; and scratch that ends with the call (mark and release). */
 void *rdk_tape_alloc(rdk_tape *t, size_t count, size_t size);
 rdk_arena *rdk_tape_arena(rdk_tape *t);
+/* As rdk_tape_products has set it. */
+rdk_precision rdk_tape_precision(const rdk_tape *t);
 /* The stream and index base for the next dropout call; false where not training. */
 bool rdk_tape_dropout_stream(rdk_tape *t, rdk_stream *stream);
 

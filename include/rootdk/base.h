@@ -223,7 +223,8 @@ bool rdk_directory_make(const char *path, rdk_status *s);
 const char *rdk_version(void);  /* "0.1.0" */
 const char *rdk_build_id(void); /* commit of the sources, with "+" where they were changed */
 const char *rdk_compiler(void); /* "gcc 12.2.0" */
-const char *rdk_isa(void);      /* the kernels in use: "avx512", "avx2", "neon" (aarch64), "base" */
+/* The kernels in use: "avx512bf16", "avx512", "avx2" or "base"; on aarch64 "neon". */
+const char *rdk_isa(void);
 /* False (RDK_EVALUE, with the names that there are) where RDK_ISA in the environment names none
  * that this build and this processor have. The kernels in use are then the best. */
 bool rdk_isa_check(rdk_status *s);

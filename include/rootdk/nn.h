@@ -183,12 +183,12 @@ void rdk_model_zero_grad(rdk_model *m);
  * settle zeroes what it did not come to. Between the two no gradient is to be read. */
 void rdk_model_drop_grads(rdk_model *m);
 void rdk_model_settle_grads(rdk_model *m);
-/* Lays the weights out as products need them, once for all passes until unpack: each would do it
- * again otherwise. Between the two no value is to be changed. No result's bit changes. The replicas
- * have it too. The first call takes memory for a copy of the weights of linear layers, with
- * their rows rounded up to 32; false and s where there is none. Weights of sigma_reparam are read
- * as they are. */
-bool rdk_model_pack(rdk_model *m, rdk_status *s);
+/* Lays the weights out as products of this precision need them (rdk_tape_products), once for all
+ * passes until unpack: each would do it again otherwise. Between the two no value is to be changed.
+ * No result's bit changes. The replicas have it too. The first call takes memory for a copy of the
+ * weights of linear layers, with their rows rounded up to 32 (bf16: for two, of half the size);
+ * false and s where there is none. Weights of sigma_reparam are read as they are. */
+bool rdk_model_pack(rdk_model *m, rdk_precision precision, rdk_status *s);
 void rdk_model_unpack(rdk_model *m);
 /* Adds the gradients of these n replicas of m to those of m, one after the other: the same bits
  * whatever threads made them. The replicas keep theirs. No pass may be running, and no gradient be

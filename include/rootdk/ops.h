@@ -17,6 +17,9 @@ const rdk_op *rdk_op_at(size_t i);
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* Of the precision that rdk_tape_products sets, all ops here and rdk_attention: with bf16 what
+ * enters a product is rounded, forward and backward, and the sums are in rdk_real. */
+
 /* y = op(a) op(b), op = transpose of the last two dimensions where asked.
  * a: [.., m, k] (or [.., k, m]), b: [.., k, n] (or [.., n, k]) -> y: [.., m, n].
  * Leading dimensions are equal, or absent in one of the two (that matrix is shared). */

@@ -21,7 +21,8 @@ typedef struct rdk_config {
     rdk_optim_config optim;
     double qk_clip, qk_clip_alpha; /* rdk_qk_clip after each update; tau 0: no */
     uint64_t steps, seed;
-    size_t batch, accum; /* sequences a micro-batch; micro-batches an update */
+    rdk_precision precision; /* of products */
+    size_t batch, accum;     /* sequences a micro-batch; micro-batches an update */
     /* 0: never (log: first and last; eval: last). eval_every RDK_BY_RULE: what evaluating costs */
     uint64_t log_every, probe_every, eval_every, save_every;
     size_t eval_size; /* sequences of an evaluation; 0: the whole split (text) or 1024 */

@@ -88,6 +88,16 @@ void rdk_tape_keep_gradients(rdk_tape *t, bool on)
     t->keeps_gradients = on;
 }
 
+void rdk_tape_products(rdk_tape *t, rdk_precision precision)
+{
+    t->precision = precision;
+}
+
+rdk_precision rdk_tape_precision(const rdk_tape *t)
+{
+    return t->precision;
+}
+
 void rdk_tape_training(rdk_tape *t, bool on, rdk_stream stream, uint32_t part)
 {
     t->training = on;

@@ -36,7 +36,8 @@ struct rdk_tape {
     bool keeps_gradients;
     bool replayed; /* backward has run on this recording */
     bool training;
-    rdk_stream stream; /* of dropout */
+    rdk_precision precision; /* of products */
+    rdk_stream stream;       /* of dropout */
     uint32_t part;
     uint64_t dropout_calls; /* since rdk_tape_training */
     bool profiles;

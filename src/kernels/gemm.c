@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "kernels.h"
 #include "pack.h"
+#include "region.h"
 
 enum {
     /* Copies, on the stack, which of a thread may be small: they stay in the nearest caches. All of
@@ -20,13 +21,7 @@ enum {
     COPIED_PANEL = COPIED_DEPTH * TILE_COLS,
     COPIED_STRIDE = COPIED_DEPTH + LANES, /* of rows: not SET_BYTES apart again */
     COPIED_ROWS = (ROOM - COPIED_PANEL) / COPIED_STRIDE / TILE_ROWS * TILE_ROWS,
-    BLOCK_ROWS = 480, /* of A, at most: with PANEL_DEPTH columns they fit the L2 cache */
-    BLOCK_ROWS_MIN = 4 * TILE_ROWS, /* fewer do not repay the packing of a panel */
-    TASKS_PER_THREAD = 4,
-    SERIAL_PRODUCTS = 50 * 1000, /* multiply-adds that take less time than waking the threads */
-    SERIAL_PACKED = 16 * 1024,   /* elements of which the same is true */
-    SET_BYTES = 4096, /* rows at multiples of this distance share one set of the nearest cache */
-    FAR_BYTES = 512,  /* and at this distance and more take a line, and often a page, each */
+    FAR_BYTES = 512, /* rows at this distance and more take a line, and often a page, each */
 };
 
 /* The right operand: [k, n] in rows, the same transposed, or as panels() lays it out. */
@@ -43,16 +38,6 @@ typedef struct gemm_job {
     bool accumulate;
     const rdk_real *bias; /* [n], added to each row of C at the end; or NULL */
 } gemm_job;
-
-/* A rectangle of C. */
-typedef struct region {
-    size_t i_begin, i_end, j_begin, j_end;
-} region;
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Rows at this distance crowd into few sets of the nearest cache, or into one. */
 static bool is_crowded(size_t stride, size_t sets)
@@ -157,28 +142,13 @@ static void gemm_region(const gemm_job *g, const region *at)
     }
 }
 
-/* Into how many blocks of rows and groups of panels the work is cut, so that each thread gets some;
- * panels are shared out first, because a block of A then still serves several of them. */
-static void gemm_cut(size_t m, size_t n, size_t *blocks, size_t *groups)
-{
-    size_t threads = (size_t)rdk_team(), tasks = threads > 1 ? threads * TASKS_PER_THREAD : 1;
-    *blocks = rdk_pieces(m, BLOCK_ROWS);
-    *groups = smaller(rdk_pieces(n, TILE_COLS), rdk_pieces(tasks, *blocks));
-    if (*blocks * *groups < tasks)
-        *blocks = smaller(rdk_pieces(m, BLOCK_ROWS_MIN), rdk_pieces(tasks, *groups));
-}
-
 /* The regions begin .. end - 1 of C. */
 RDK_SHARED static void gemm_regions(size_t begin, size_t end, int thread, const gemm_job *g,
                                     size_t blocks, size_t groups)
 {
     (void)thread;
-    const size_t m = g->m, n = g->n, panels = rdk_pieces(n, TILE_COLS);
     for (size_t task = begin; task < end; task++) {
-        size_t block = task / groups, group = task % groups;
-        const region at = {rdk_piece_begin(m, blocks, block), rdk_piece_begin(m, blocks, block + 1),
-                           rdk_piece_begin(panels, groups, group) * TILE_COLS,
-                           smaller(n, rdk_piece_begin(panels, groups, group + 1) * TILE_COLS)};
+        const region at = gemm_region_at(g->m, g->n, blocks, groups, task);
         gemm_region(g, &at);
     }
 }

@@ -3,8 +3,8 @@
  *
  * They are compiled once per instruction set from the same sources: src/kernels/isa.c includes the
  * other .c files, whose functions are static, and exports one constant table. Which table is used
- * is decided once, by what the processor has (RDK_ISA=base|avx2|avx512, on aarch64 neon, in the
- * environment forces one).
+ * is decided once, by what the processor has (RDK_ISA=base|avx2|avx512|avx512bf16, on aarch64 neon,
+ * in the environment forces one).
  *
  * Invariants:
  * - the result does not depend on the number of threads: every element is written by one thread,
@@ -64,6 +64,30 @@ typedef struct rdk_attention_grads {
     bool add_q, add_k, add_v;
 } rdk_attention_grads;
 
+/* C = op(A) op(B) + bias, or C += where accumulate.  op(A): [m, k], op(B): [k, n], C: [m, n].
+ * ta: A is stored [k, m]; tb: B is stored [n, k]. */
+typedef struct rdk_product {
+    bool ta, tb, accumulate;
+    size_t m, n, k, lda, ldb, ldc;
+    const rdk_real *a, *b;
+    const uint32_t *panels; /* B as panels() laid it out, read in place of b; or NULL */
+    const rdk_real *bias;   /* [n] or NULL */
+    rdk_real *c;
+} rdk_product;
+
+/* Numbers rounded to bfloat16 (bf16.h). */
+typedef struct rdk_bf16_kernels {
+    /* The product of a and b rounded, summed in rdk_real: by pairs of terms, in order. Where
+     * nothing over- or underflows, the same bits in every table. scratch:
+     * rdk_product_bf16_scratch() words, aligned to 64 bytes. */
+    void (*product)(const rdk_product *p, uint32_t *scratch);
+    /* What it does to B first, done once for many: to rdk_panels_bf16_size() words at out, aligned
+     * to 64 bytes. */
+    void (*panels)(bool tb, size_t n, size_t k, const rdk_real *b, size_t ldb, uint32_t *out);
+    /* y = x rounded; y may be x */
+    void (*round)(size_t n, const rdk_real *x, rdk_real *y);
+} rdk_bf16_kernels;
+
 typedef struct rdk_adamw {
     double lr, beta1, beta2, eps, weight_decay; /* weight_decay 0 for undecayed ranges */
     double correction1, correction2;            /* 1 - beta^t */
@@ -84,6 +108,8 @@ typedef struct rdk_kernels {
     /* What a product with tb does to B first, done once for many: B, stored [n, k], to
      * rdk_panels_size() elements at out, aligned to 64 bytes. */
     void (*panels)(size_t n, size_t k, const rdk_real *b, size_t ldb, rdk_real *out);
+
+    const rdk_bf16_kernels *bf16;
 
     /* y = f(x);  dx = dy f'(x), or += where add; y = f(x) is at hand. y may be x, dx may be x or
      * dy. */
@@ -175,6 +201,9 @@ typedef struct rdk_kernels {
 
 /* Elements of the panels of B, stored [n, k]; n k is known to fit memory. */
 size_t rdk_panels_size(size_t n, size_t k);
+/* Words of the panels of op(B), [k, n], and of the scratch of a product of pairs. */
+size_t rdk_panels_bf16_size(size_t n, size_t k);
+size_t rdk_product_bf16_scratch(const rdk_product *p);
 /* Elements of scratch that one thread needs in attention and its backward. */
 size_t rdk_attention_scratch(size_t len, size_t d_k, size_t d_v);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "attention_scratch.h"
+#include "pair_scratch.h"
 
 #ifdef RDK_HAS_neon
 extern const rdk_kernels rdk_kernels_neon;
@@ -24,21 +25,30 @@ extern const rdk_kernels rdk_kernels_avx2;
 #ifdef RDK_HAS_avx512
 extern const rdk_kernels rdk_kernels_avx512;
 #endif
+#ifdef RDK_HAS_avx512bf16
+extern const rdk_kernels rdk_kernels_avx512bf16;
+#endif
 
-enum {
-    TABLES_MAX = 3,
-    WIDEST_TILE = 2 * SCRATCH_UNIT, /* columns */
-};
+enum { TABLES_MAX = 4 };
+
+#ifdef RDK_HAS_avx512
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#endif
 
 /* What this processor can run, best first; returns how many. */
 static int runnable(const rdk_kernels *table[TABLES_MAX])
 {
     int n = 0;
+#ifdef RDK_HAS_avx512bf16
+    if (has_avx512() && __builtin_cpu_supports("avx512bf16")) table[n++] = &rdk_kernels_avx512bf16;
+#endif
 #ifdef RDK_HAS_avx512
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        table[n++] = &rdk_kernels_avx512;
+    if (has_avx512()) table[n++] = &rdk_kernels_avx512;
 #endif
 #ifdef RDK_HAS_avx2
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
@@ -104,7 +114,17 @@ const char *rdk_isa(void)
 
 size_t rdk_panels_size(size_t n, size_t k)
 {
-    return rounded_up(n, WIDEST_TILE) * k;
+    return rounded_up(n, WIDEST_PANEL) * k;
+}
+
+size_t rdk_panels_bf16_size(size_t n, size_t k)
+{
+    return right_size(n, k);
+}
+
+size_t rdk_product_bf16_scratch(const rdk_product *p)
+{
+    return left_size(p->ta, p->m, p->k) + (p->panels ? 0 : right_size(p->n, p->k));
 }
 
 size_t rdk_attention_scratch(size_t len, size_t d_k, size_t d_v)

@@ -142,10 +142,19 @@ tile_loop(const size_t rows, const size_t vectors, const bool by_column, const b
     tile_end(rows, vectors, c, ldc, bias, sum);
 }
 
+/* A case of a switch for each number of rows. */
+#if RDK_VECTOR_BYTES >= 64
+#define TILE_CASES(c) c(1) c(2) c(3) c(4) c(5) c(6) c(7) c(8) c(9) c(10) c(11) c(12)
+#elif RDK_VECTOR_BYTES >= 32
+#define TILE_CASES(c) c(1) c(2) c(3) c(4) c(5) c(6)
+#else
+#define TILE_CASES(c) c(1) c(2) c(3) c(4)
+#endif
+
 #define TILE_CASE(n)                                                                               \
     case n:                                                                                        \
         tile_loop(n, vectors, by_column, causal, k, a, b, ldb, c, ldc, add, bias);                 \
-        break
+        break;
 
 static inline __attribute__((always_inline)) void
 tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool causal, size_t k,
@@ -153,22 +162,7 @@ tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool ca
           const rdk_real *bias)
 {
     switch (rows) {
-        TILE_CASE(1);
-        TILE_CASE(2);
-        TILE_CASE(3);
-        TILE_CASE(4);
-#if RDK_VECTOR_BYTES >= 32
-        TILE_CASE(5);
-        TILE_CASE(6);
-#endif
-#if RDK_VECTOR_BYTES >= 64
-        TILE_CASE(7);
-        TILE_CASE(8);
-        TILE_CASE(9);
-        TILE_CASE(10);
-        TILE_CASE(11);
-        TILE_CASE(12);
-#endif
+        TILE_CASES(TILE_CASE)
     }
 }
 #undef TILE_CASE
@@ -178,8 +172,8 @@ tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool ca
     tile_rows(rows, n_vectors, column, edge, k, a, b, ldb, c, ldc, add, bias)
 
 /* C of `vectors` whole vectors. */
-static void tile_whole(size_t rows, size_t vectors, size_t k, tile_left a, const rdk_real *b,
-                       size_t ldb, rdk_real *c, size_t ldc, bool add, const rdk_real *bias)
+static inline void tile_whole(size_t rows, size_t vectors, size_t k, tile_left a, const rdk_real *b,
+                              size_t ldb, rdk_real *c, size_t ldc, bool add, const rdk_real *bias)
 {
     TILE_FORM(2, false, false);
     TILE_FORM(2, true, false);
@@ -192,24 +186,41 @@ static void tile_whole(size_t rows, size_t vectors, size_t k, tile_left a, const
 }
 #undef TILE_FORM
 
+/* C, and a bias, where cols ends within a vector: a copy of whole ones, which a tile works on. */
+typedef struct tile_edge {
+    rdk_real c[TILE_ROWS * TILE_COLS], bias[TILE_COLS];
+} tile_edge;
+
+static void tile_edge_begin(tile_edge *e, size_t rows, size_t cols, const rdk_real *c, size_t ldc,
+                            bool add, const rdk_real *bias)
+{
+    memset(e, 0, sizeof *e);
+    if (add)
+        for (size_t r = 0; r < rows; r++)
+            memcpy(e->c + r * TILE_COLS, c + r * ldc, cols * sizeof *c);
+    if (bias) memcpy(e->bias, bias, cols * sizeof *bias);
+}
+
+static void tile_edge_end(const tile_edge *e, size_t rows, size_t cols, rdk_real *c, size_t ldc)
+{
+    for (size_t r = 0; r < rows; r++) memcpy(c + r * ldc, e->c + r * TILE_COLS, cols * sizeof *c);
+}
+
 /* C[rows, cols] (+)= A[rows, k] B[k, cols], each row + bias[cols] where that is not NULL; rows <=
  * TILE_ROWS, cols <= TILE_COLS.
  * B is read by whole vectors, also where cols ends within one: there b must have that room. */
-static void tile(size_t rows, size_t cols, size_t k, tile_left a, const rdk_real *b, size_t ldb,
-                 rdk_real *c, size_t ldc, bool add, const rdk_real *bias)
+static inline void tile(size_t rows, size_t cols, size_t k, tile_left a, const rdk_real *b,
+                        size_t ldb, rdk_real *c, size_t ldc, bool add, const rdk_real *bias)
 {
     size_t vectors = cols > LANES ? 2 : 1;
     if (cols == vectors * LANES) {
         tile_whole(rows, vectors, k, a, b, ldb, c, ldc, add, bias);
         return;
     }
-    rdk_real whole[TILE_ROWS * TILE_COLS] = {0}, whole_bias[TILE_COLS] = {0};
-    if (add)
-        for (size_t r = 0; r < rows; r++)
-            memcpy(whole + r * TILE_COLS, c + r * ldc, cols * sizeof *c);
-    if (bias) memcpy(whole_bias, bias, cols * sizeof *bias);
-    tile_whole(rows, vectors, k, a, b, ldb, whole, TILE_COLS, add, bias ? whole_bias : NULL);
-    for (size_t r = 0; r < rows; r++) memcpy(c + r * ldc, whole + r * TILE_COLS, cols * sizeof *c);
+    tile_edge edge;
+    tile_edge_begin(&edge, rows, cols, c, ldc, add, bias);
+    tile_whole(rows, vectors, k, a, b, ldb, edge.c, TILE_COLS, add, bias ? edge.bias : NULL);
+    tile_edge_end(&edge, rows, cols, c, ldc);
 }
 
 #endif

@@ -80,7 +80,11 @@ void rdk_model_free(rdk_model *m)
         rdk_free(m->sinusoids.data);
         rdk_free(m->zero_sink.data);
         rdk_free(m->values);
-        for (size_t i = 0; m->packing && i < m->n_params; i++) rdk_free(m->packing[i].panels);
+        for (size_t i = 0; m->packing && i < m->n_params; i++) {
+            rdk_free(m->packing[i].panels);
+            rdk_free(m->packing[i].pairs_t);
+            rdk_free(m->packing[i].pairs);
+        }
         rdk_free(m->packing);
     }
     rdk_free(m->grads);

@@ -7,10 +7,13 @@
  * Additive (Bahdanau et al. 2015), s_ij = c w.t_ij, t_ij = tanh(q_i + k_j), w: [H, d_k]:
  *     dq_i = sum_j x_ij,  dk_j = sum_i x_ij,  x_ij = c ds_ij w (1 - t_ij^2),
  *     dw = c sum_ij ds_ij t_ij
- * Scores may be more than that, and a sink may stand beside the keys (rdk_attention_args): gain and
- * sink are then inputs as well. Here shapes and lengths are checked, so that a bad one never
- * reaches the kernel; the kernel streams over keys and keeps two numbers a row. Read next:
- * src/kernels/attention.c. */
+ * With products of bf16 the operands of q.k and of p v are rounded first, and are what backward
+ * reads; its gradient passes through the rounding unchanged. p, ds and dy are not rounded. Additive
+ * scores form no product of q and k: there v alone is rounded. Scores may be more than that, and a
+ * sink may stand beside the keys (rdk_attention_args): gain and sink are then inputs as well. Here
+ * shapes and lengths are checked, so that a bad one never reaches the kernel; the kernel streams
+ * over keys and keeps two numbers a row. Read next: src/kernels/attention.c. */
+#include "product.h"
 #include "shape.h"
 #include "table.h"
 
@@ -25,6 +28,7 @@ enum { IN_Q, IN_K, IN_V, IN_GAIN, IN_SINK, IN_WEIGHT, INPUTS };
 
 typedef struct attention_saved {
     rdk_attention_shape shape;
+    const rdk_real *q, *k, *v;       /* as they enter the products */
     rdk_attention_additive additive; /* shape points here, or nowhere */
     rdk_real *row_max, *row_inv;     /* [B, H, T] */
     rdk_attention_row *rows;         /* the caller's, or NULL */
@@ -88,8 +92,7 @@ static void attention_backward(rdk_tape *t, const rdk_node *n)
         shape.head_grads = rdk_tape_alloc(t, 2 * heads, sizeof *shape.head_grads);
     rdk_real *work = scratch(t, &shape);
     if (work && rdk_tape_alive(t)) {
-        rdk_kernels_get()->attention_backward(&shape, n->in[IN_Q]->data, n->in[IN_K]->data,
-                                              n->in[IN_V]->data, n->out->grad, s->row_max,
+        rdk_kernels_get()->attention_backward(&shape, s->q, s->k, s->v, n->out->grad, s->row_max,
                                               s->row_inv, &to, s->rows, work);
         if (shape.head_grads) {
             add_head_grads(&shape, shape.head_grads, grad[IN_GAIN]);
@@ -255,6 +258,9 @@ static rdk_tensor *attend(rdk_tape *t, const rdk_op *op, int n_in, rdk_tensor *c
     rdk_tensor *y = rdk_tape_tensor(t, v->n_dims, v->dim);
     attention_saved *s = save(t, q, v, args);
     if (!y || !s) return NULL;
+    s->q = w ? q->data : rdk_operand(t, q);
+    s->k = w ? k->data : rdk_operand(t, k);
+    s->v = rdk_operand(t, v);
     if (w) {
         s->additive.w = w->data;
         s->shape.additive = &s->additive;
@@ -263,8 +269,8 @@ static rdk_tensor *attend(rdk_tape *t, const rdk_op *op, int n_in, rdk_tensor *c
     rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
     rdk_real *work = scratch(t, &s->shape);
     if (work) {
-        rdk_kernels_get()->attention(&s->shape, q->data, k->data, v->data, y->data, s->row_max,
-                                     s->row_inv, s->rows, work);
+        rdk_kernels_get()->attention(&s->shape, s->q, s->k, s->v, y->data, s->row_max, s->row_inv,
+                                     s->rows, work);
     }
     rdk_arena_release(rdk_tape_arena(t), mark);
     if (args->score_max && rdk_tape_alive(t)) raise_score_max(s, args->score_max);

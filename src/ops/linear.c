@@ -3,8 +3,10 @@
  *     y = x W^T + b        y = f(h), h = x W^T + b
  *     x: [.., in], w: [out, in], b: [out] or NULL -> y: [.., out]
  *     dh = dy f'(h)        dx += dh W      dW += dh^T x      db += sum over rows of dh
+ * Products are of the tape's precision: with bf16 x, W and dh are rounded where they enter one.
  * The bias is added where the product leaves its registers. h is no tensor of the tape: its own
  * backward alone reads it, and leaves dh in its place. */
+#include "product.h"
 #include "shape.h"
 #include "table.h"
 
@@ -15,19 +17,29 @@ typedef struct linear_map_saved {
     rdk_real *h; /* [rows, out] */
 } linear_map_saved;
 
+/* W as it was laid out for such products; NULL where it was not. */
+static const rdk_packing *packing_of(const rdk_tape *t, const rdk_tensor *w)
+{
+    const rdk_packing *p = w->packing;
+    return p && p->current && p->precision == rdk_tape_precision(t) ? p : NULL;
+}
+
 static void product_backward(rdk_tape *t, const rdk_node *n, const rdk_real *dh)
 {
-    const rdk_kernels *k = rdk_kernels_get();
     const rdk_tensor *x = n->in[0], *w = n->in[1];
+    const rdk_packing *packing = packing_of(t, w);
     const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = w->dim[0];
 
     bool add;
     rdk_real *dx = rdk_grad_unless_new(t, n->in[0], &add);
-    if (dx) k->gemm(false, false, rows, n_in, n_out, dh, n_out, w->data, n_in, dx, n_in, add);
+    rdk_product p = rdk_dense_product(false, false, rows, n_in, n_out, dh, w->data, dx, add);
+    if (packing) p.panels = packing->pairs;
+    if (dx) rdk_multiply(t, &p);
     rdk_real *dw = rdk_grad_unless_new(t, n->in[1], &add);
-    if (dw) k->gemm(true, false, n_out, n_in, rows, dh, n_out, x->data, n_in, dw, n_in, add);
+    p = rdk_dense_product(true, false, n_out, n_in, rows, dh, x->data, dw, add);
+    if (dw) rdk_multiply(t, &p);
     rdk_real *db = rdk_grad(t, n->in[2]);
-    if (db) k->sum_rows(rows, n_out, dh, db);
+    if (db) rdk_kernels_get()->sum_rows(rows, n_out, dh, db);
 }
 
 static void linear_backward(rdk_tape *t, const rdk_node *n)
@@ -67,19 +79,28 @@ static rdk_tensor *begin(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[3])
     return rdk_tape_tensor(t, x->n_dims, dim);
 }
 
-static void product(rdk_tensor *const in[3], rdk_real *h)
+static void product(rdk_tape *t, rdk_tensor *const in[3], rdk_real *h)
 {
     const rdk_tensor *x = in[0], *w = in[1], *b = in[2];
-    bool packed = w->packing && w->packing->current;
-    rdk_kernels_get()->linear(rdk_rows(x), w->dim[0], rdk_cols(x), x->data,
-                              packed ? w->packing->panels : w->data, packed, b ? b->data : NULL, h);
+    const rdk_packing *packing = packing_of(t, w);
+    const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = w->dim[0];
+    const rdk_real *bias = b ? b->data : NULL;
+    if (rdk_tape_precision(t) == RDK_FLOAT) {
+        rdk_kernels_get()->linear(rows, n_out, n_in, x->data, packing ? packing->panels : w->data,
+                                  packing != NULL, bias, h);
+        return;
+    }
+    rdk_product p = rdk_dense_product(false, true, rows, n_out, n_in, x->data, w->data, h, false);
+    if (packing) p.panels = packing->pairs_t;
+    p.bias = bias;
+    rdk_multiply_bf16(t, &p);
 }
 
 rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b)
 {
     rdk_tensor *in[] = {x, w, b}, *y = begin(t, &rdk_op_linear, in);
     if (!y) return NULL;
-    product(in, y->data);
+    product(t, in, y->data);
     return rdk_tape_record(t, &rdk_op_linear, y, 3, in, NULL);
 }
 
@@ -100,7 +121,7 @@ rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
     if (!y || !saved) return NULL;
     *saved = (linear_map_saved){map_of[f], rdk_tape_alloc(t, rdk_size(y), sizeof *saved->h)};
     if (!saved->h) return NULL;
-    product(in, saved->h);
+    product(t, in, saved->h);
     rdk_kernels_get()->map(saved->f, rdk_size(y), saved->h, y->data);
     return rdk_tape_record(t, &rdk_op_linear_map, y, 3, in, saved);
 }

@@ -2,7 +2,9 @@
  * Matrix products, one by one or a batch of them: Y = A B with A = op(a), B = op(b).
  *     a: [.., m, k] (or [.., k, m]), b: [.., k, n] (or [.., n, k]) -> y: [.., m, n]
  *     dA += dY B^T      dB += A^T dY, summed over the batch where b is shared (same for a)
+ * All are of the tape's precision: with bf16 a, b and dY are rounded where they enter a product.
  * Where b is shared and a stands as it is, the batch is only more rows of one product. */
+#include "product.h"
 #include "shape.h"
 #include "table.h"
 
@@ -42,34 +44,31 @@ static product plan(const rdk_tensor *a, bool ta, const rdk_tensor *b, bool tb)
     return p;
 }
 
-/* Stored as [rows, cols], row-major: the leading dimension is what the flag leaves last. */
-static size_t ld_a(const product *p)
+/* C[m, n] (+)= op(A) op(B), row after row as they are stored. */
+static void multiply(rdk_tape *t, bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a,
+                     const rdk_real *b, rdk_real *c, bool accumulate)
 {
-    return p->ta ? p->m : p->k;
+    const rdk_product p = rdk_dense_product(ta, tb, m, n, k, a, b, c, accumulate);
+    rdk_multiply(t, &p);
 }
 
-static size_t ld_b(const product *p)
+static void gradient_of_a(rdk_tape *t, const product *p, const rdk_real *b, const rdk_real *dy,
+                          rdk_real *da)
 {
-    return p->tb ? p->k : p->n;
-}
-
-static void gradient_of_a(const product *p, const rdk_real *b, const rdk_real *dy, rdk_real *da)
-{
-    const rdk_kernels *k = rdk_kernels_get();
     if (p->ta) {
-        k->gemm(p->tb, true, p->k, p->m, p->n, b, ld_b(p), dy, p->n, da, p->m, true);
+        multiply(t, p->tb, true, p->k, p->m, p->n, b, dy, da, true);
     } else {
-        k->gemm(false, !p->tb, p->m, p->k, p->n, dy, p->n, b, ld_b(p), da, p->k, true);
+        multiply(t, false, !p->tb, p->m, p->k, p->n, dy, b, da, true);
     }
 }
 
-static void gradient_of_b(const product *p, const rdk_real *a, const rdk_real *dy, rdk_real *db)
+static void gradient_of_b(rdk_tape *t, const product *p, const rdk_real *a, const rdk_real *dy,
+                          rdk_real *db)
 {
-    const rdk_kernels *k = rdk_kernels_get();
     if (p->tb) {
-        k->gemm(true, p->ta, p->n, p->k, p->m, dy, p->n, a, ld_a(p), db, p->k, true);
+        multiply(t, true, p->ta, p->n, p->k, p->m, dy, a, db, true);
     } else {
-        k->gemm(!p->ta, false, p->k, p->n, p->m, a, ld_a(p), dy, p->n, db, p->n, true);
+        multiply(t, !p->ta, false, p->k, p->n, p->m, a, dy, db, true);
     }
 }
 
@@ -81,8 +80,8 @@ static void matmul_backward(rdk_tape *t, const rdk_node *n)
     rdk_real *db = rdk_grad(t, n->in[1]);
     for (size_t i = 0; i < p->batch; i++) {
         const rdk_real *dy = n->out->grad + i * p->m * p->n;
-        if (da) gradient_of_a(p, b->data + i * p->step_b, dy, da + i * p->step_a);
-        if (db) gradient_of_b(p, a->data + i * p->step_a, dy, db + i * p->step_b);
+        if (da) gradient_of_a(t, p, b->data + i * p->step_b, dy, da + i * p->step_a);
+        if (db) gradient_of_b(t, p, a->data + i * p->step_a, dy, db + i * p->step_b);
     }
 }
 
@@ -137,10 +136,8 @@ rdk_tensor *rdk_matmul(rdk_tape *t, rdk_tensor *a, bool transpose_a, rdk_tensor 
     if (!y || !p) return NULL;
 
     *p = plan(a, transpose_a, b, transpose_b);
-    for (size_t i = 0; i < p->batch; i++) {
-        rdk_kernels_get()->gemm(p->ta, p->tb, p->m, p->n, p->k, a->data + i * p->step_a, ld_a(p),
-                                b->data + i * p->step_b, ld_b(p), y->data + i * p->m * p->n, p->n,
-                                false);
-    }
+    for (size_t i = 0; i < p->batch; i++)
+        multiply(t, p->ta, p->tb, p->m, p->n, p->k, a->data + i * p->step_a,
+                 b->data + i * p->step_b, y->data + i * p->m * p->n, false);
     return rdk_tape_record(t, &rdk_op_matmul, y, 2, in, p);
 }

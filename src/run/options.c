@@ -35,6 +35,7 @@ static const char *const mlp_names[] = {"gelu", "relu", "swiglu", "none", "gelu-
 static const char *const init_names[] = {"unit", "gpt2", "t5", NULL};
 static const char *const tokenizer_names[] = {"char", "byte", NULL};
 static const char *const optimizer_names[] = {"adamw", "sgd", NULL};
+static const char *const precision_names[] = {"float", "bf16", NULL};
 static const char *const schedule_names[] = {"constant", "linear", "cosine", NULL};
 
 static const char *scaling_name(size_t i)
@@ -222,6 +223,9 @@ static const rdk_option options[] = {
      .value_name = "TAU", .help = "largest score that leaves W_Q, W_K as they are; 0: any"},
     {"qk-clip-alpha", training, RDK_OPT_REAL, RDK_OPT_DEFINES, FIELD(qk_clip_alpha), "0.5", 0, 1,
      .value_name = "A", .help = "share of W_Q in that, as an exponent", .need = &qk_clip_needed},
+    {"precision", training, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(precision), "float",
+     .choices = precision_names, .value_name = "KIND",
+     .help = "of operands of products; bf16: bfloat16"},
     {"seed", training, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(seed), "1", 0, 18446744073709551615.0,
      .value_name = "N", .help = "decides all random numbers"},
     {"out", running, RDK_OPT_TEXT, RDK_OPT_RUNS, FIELD(out), "", .value_name = "DIR",

@@ -83,7 +83,7 @@ bool rdk_passes(rdk_trainer *r, size_t n, size_t groups, rdk_pass_fn fn, void *c
 {
     const sweep a = {r, n, groups, rdk_pass_sequences(&r->config), fn, context};
     rdk_status failed[RDK_MOST_GROUPS] = {{0}};
-    if (!rdk_model_pack(r->model, r->status)) return false;
+    if (!rdk_model_pack(r->model, r->config.precision, r->status)) return false;
     bool side_by_side = groups >= (size_t)rdk_threads() && !r->config.profile;
     RDK_PARALLEL_FOR_IF(side_by_side)
     for (size_t g = 0; g < groups; g++) run_group(&a, g, &failed[g]);

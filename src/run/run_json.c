@@ -119,6 +119,7 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     string_field(&t, "compiler", rdk_compiler());
     string_field(&t, "isa", r->isa);
     string_field(&t, "precision", sizeof(rdk_real) == sizeof(float) ? "float32" : "float64");
+    string_field(&t, "products", r->config.precision == RDK_BF16 ? "bf16" : "float");
     machine_fields(&t);
     string_field(&t, "data", rdk_task_summary(r->task));
     string_field(&t, "recorded", intervals.data ? intervals.data : "");

@@ -62,7 +62,8 @@ void rdk_screen_header(const rdk_trainer *r)
         fprintf(r->io->out, "%-*sat step %" PRIu64 " of %" PRIu64 "\n", LABEL, "resumed", r->step,
                 c->steps);
         if (strchr(r->isa, ','))
-            line(r, "note", "instruction sets: the last bits are not those of an undisturbed run");
+            line(r, "note",
+                 "instruction sets: the last bits may not be those of an undisturbed run");
         if (strchr(r->isa, ',')) line(r, "", r->isa);
         table_heading(r);
     }

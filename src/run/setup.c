@@ -37,7 +37,10 @@ static bool make_workers(rdk_trainer *r)
     r->workers = threads < RDK_MOST_GROUPS ? threads : RDK_MOST_GROUPS;
     r->tapes = rdk_alloc(r->workers, sizeof(rdk_tape *), s);
     r->replicas = rdk_alloc(r->groups - 1, sizeof(rdk_model *), s);
-    for (size_t i = 0; rdk_ok(s) && i < r->workers; i++) r->tapes[i] = rdk_tape_new(s);
+    for (size_t i = 0; rdk_ok(s) && i < r->workers; i++) {
+        r->tapes[i] = rdk_tape_new(s);
+        if (r->tapes[i]) rdk_tape_products(r->tapes[i], r->config.precision);
+    }
     for (size_t i = 0; rdk_ok(s) && i + 1 < r->groups; i++)
         r->replicas[i] = rdk_model_replica(r->model, s);
     return rdk_ok(s);

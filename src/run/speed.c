@@ -36,12 +36,14 @@ static double step_tanhs(const rdk_trainer *r)
 }
 
 /* Bytes that a step has to move at least: the weights through every pass, forward and for both
- * gradients; gradients and moments through the update, read and written. */
+ * gradients, as bfloat16 two of the three at half the size; gradients and moments through the
+ * update, read and written. */
 static double step_bytes(const rdk_trainer *r)
 {
     double state = (double)rdk_model_size(r->model) * sizeof(rdk_real);
     double passes = ceil((double)r->batch.n / (double)rdk_pass_sequences(&r->config));
-    return state * (3 * passes + 3 + 2 * rdk_optimizer_state_count(r->optimizer));
+    double times = r->config.precision == RDK_BF16 ? 2 : 3;
+    return state * (times * passes + 3 + 2 * rdk_optimizer_state_count(r->optimizer));
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */
@@ -67,10 +69,12 @@ double rdk_speed_peak(void)
     return best;
 }
 
-static void say_rate(FILE *out, double rate, double peak)
+/* The peak is that of floats, whatever the products are of. */
+static void say_rate(const rdk_trainer *r, FILE *out, double rate, double peak)
 {
-    fprintf(out, "%.3g GFLOP/s, %.0f%% of the %.3g that %d thread%s can do", rate / 1e9,
-            100 * rate / peak, peak / 1e9, rdk_threads(), rdk_threads() == 1 ? "" : "s");
+    fprintf(out, "%.3g GFLOP/s, %.0f%% of the %.3g that %d thread%s can do%s", rate / 1e9,
+            100 * rate / peak, peak / 1e9, rdk_threads(), rdk_threads() == 1 ? "" : "s",
+            r->config.precision == RDK_BF16 ? " with floats" : "");
 }
 
 /* ---- of a run -------------------------------------------------------------------------------- */
@@ -82,7 +86,7 @@ void rdk_speed_summary(const rdk_trainer *r, FILE *out)
     if (!(c->plain > least)) return;
     double rate = rdk_step_flops(&r->config) * (double)c->plain_steps / c->plain;
     fprintf(out, "speed    gradients at ");
-    say_rate(out, rate, rdk_speed_peak());
+    say_rate(r, out, rate, rdk_speed_peak());
     fprintf(out, "\n");
 }
 
@@ -121,7 +125,7 @@ static void time_line(rdk_trainer *r, FILE *out)
     fprintf(out, "%.3g ms a step, %s: %s for %" PRIu64 " steps, evaluations apart\nrate     ",
             1e3 * seconds, tries ? "tried just now" : "supposed, not tried",
             all.data ? all.data : "", r->config.steps);
-    say_rate(out, flops / seconds, peak);
+    say_rate(r, out, flops / seconds, peak);
     fprintf(out, "\n");
     rdk_text_free(&all);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "kernels/kernels.h"
 
 /* One of SHARE sequences of an update is watched, so that the two passes are about a sixteenth of
  * its own forward ones; of fewer than SHARE, one. By the whole update, not by the micro-batch. */
@@ -118,6 +119,17 @@ static void take_gains(const rdk_trainer *r, rdk_real *gain, rdk_real *sink)
     }
 }
 
+/* Scores are of q and k as attention multiplies them. */
+static void round_operands(rdk_trainer *r)
+{
+    rdk_watch *w = r->watch;
+    if (r->config.precision == RDK_FLOAT || r->config.model.attention == RDK_ADDITIVE) return;
+    for (size_t l = 0; l < w->layers; l++) {
+        rdk_kernels_get()->bf16->round(layer_size(w), w->q[l]->data, w->q[l]->data);
+        rdk_kernels_get()->bf16->round(layer_size(w), w->k[l]->data, w->k[l]->data);
+    }
+}
+
 /* w->q and w->k of the model as it is, on the first tape until its next reset. */
 static bool look(rdk_trainer *r)
 {
@@ -126,6 +138,7 @@ static bool look(rdk_trainer *r)
     rdk_evaluate_begin(t, false);
     bool ok = rdk_model_queries(r->model, t, b->n, b->len, b->input, b->length, &r->watch->probe);
     rdk_tape_recording(t, true);
+    if (ok) round_operands(r);
     return ok || rdk_fail_with_tape(&(rdk_pass_at){.tape = t, .status = r->status});
 }
 

@@ -88,6 +88,7 @@ void rdk_words_training(rdk_text *t, const rdk_trainer *r)
     rdk_text_add(t, " after %" PRIu64 " of warmup, %" PRIu64 " steps of %zu sequences",
                  c->optim.warmup, c->steps, c->batch * c->accum);
     if (c->accum > 1) rdk_text_add(t, " (%zu x %zu)", c->accum, c->batch);
+    if (c->precision == RDK_BF16) rdk_text_add(t, ", products of bfloat16");
     rdk_text_add(t, ", seed %" PRIu64, c->seed);
     if (c->qk_clip > 0) rdk_text_add(t, ", QK-clip at %g", c->qk_clip);
 }

@@ -47,17 +47,20 @@ START_TEST(small_stacks)
         "--task",      "random", "--seq-len", "128",      "--d-model", "1024",    "--d-k",
         "64",          "--mlp",  "none",      "--layers", "1",         "--batch", "4",
         "--eval-size", "4",      "--steps",   "1",        "--threads", "2",       NULL};
-    static const char *const isas[] = {"base", "avx2", "avx512"};
+    static const char *const isas[] = {"base", "avx2", "avx512", "avx512bf16"};
     char *dir = program_directory();
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     setenv("OMP_STACKSIZE", "1M", 1); /* frames are several times as large under a sanitizer */
 #else
     setenv("OMP_STACKSIZE", "64k", 1);
 #endif
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
         setenv("RDK_ISA", isas[i], 1);
         program_run r = program_call(dir, (const char *[]){"--version", NULL});
-        if (r.status == 0) train(dir, wide, WITH("--out", isas[i]), 0);
+        if (r.status == 0) {
+            train(dir, wide, WITH("--out", isas[i]), 0);
+            train(dir, wide, WITH("--out", isas[i], "--force", "--precision", "bf16"), 0);
+        }
         program_free(&r);
     }
     unsetenv("RDK_ISA");

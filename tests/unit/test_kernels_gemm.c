@@ -4,7 +4,7 @@
 #include "kernels/kernels.h"
 #include "kernels_support.h"
 
-enum { TABLES = 3, GUARD = 3 };
+enum { TABLES = ISAS, GUARD = 3 };
 
 /* A matrix within an array of its own: rows of `ld` elements, begun one element off alignment. */
 typedef struct matrix {

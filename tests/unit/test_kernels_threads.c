@@ -97,9 +97,64 @@ static void run_optim(const rdk_kernels *k, const inputs *in, outcome *out)
     out->number += k->sum_squares(N, out->a) + k->dot(N, in->x, in->y);
 }
 
-static const run runs[] = {run_maps,    run_arithmetic, run_softmax, run_norm, run_embedding,
-                           run_dropout, run_rope,       run_loss,    run_optim};
+static void run_products(const rdk_kernels *k, const inputs *in, outcome *out)
+{
+    k->gemm(false, true, ROWS, COLS, COLS, in->x, COLS, in->y, COLS, out->a, COLS, false);
+    k->gemm(true, false, COLS, COLS, ROWS, in->x, COLS, in->y, COLS, out->b, COLS, false);
+    k->linear(ROWS, COLS, COLS, in->x, in->y, false, in->z, out->c);
+}
+
+static void run_products_bf16(const rdk_kernels *k, const inputs *in, outcome *out)
+{
+    const rdk_product p = {.tb = true,
+                           .m = ROWS,
+                           .n = COLS,
+                           .k = COLS,
+                           .lda = COLS,
+                           .ldb = COLS,
+                           .ldc = COLS,
+                           .a = in->x,
+                           .b = in->y,
+                           .bias = in->z,
+                           .c = out->a};
+    uint32_t *scratch = rdk_alloc(rdk_product_bf16_scratch(&p), sizeof *scratch, NULL);
+    k->bf16->product(&p, scratch);
+    k->bf16->round(N, in->x, out->b);
+    rdk_free(scratch);
+}
+
+static void run_attention(const rdk_kernels *k, const inputs *in, outcome *out)
+{
+    const rdk_attention_shape s = {
+        .batch = 2, .heads = HEADS, .len = LEN, .d_k = D, .d_v = D, .scale = 0.3, .causal = true};
+    const rdk_attention_grads to = {.dq = out->a, .dk = out->b, .dv = out->c};
+    size_t size = rdk_attention_scratch(LEN, D, D) * (size_t)rdk_threads();
+    rdk_real *scratch = rdk_alloc(size, sizeof *scratch, NULL);
+    rdk_real max[2 * HEADS * LEN], inv[2 * HEADS * LEN];
+    k->attention(&s, in->x, in->y, in->z, out->a, max, inv, NULL, scratch);
+    for (size_t i = 0; i < N; i++) out->number += (double)out->a[i];
+    k->attention_backward(&s, in->x, in->y, in->z, in->z, max, inv, &to, NULL, scratch);
+    rdk_free(scratch);
+}
+
+static const run runs[] = {run_maps,      run_arithmetic, run_softmax,   run_norm,
+                           run_embedding, run_dropout,    run_rope,      run_loss,
+                           run_optim,     run_products,   run_attention, run_products_bf16};
 enum { RUNS = sizeof runs / sizeof *runs };
+
+static inputs inputs_new(void)
+{
+    inputs in = {normals(N, 0, 1, 1), normals(N, 0, 1, 2), normals(N, 0, 1, 3), {0}};
+    for (size_t r = 0; r < ROWS; r++) in.id[r] = (int32_t)(r * r % IDS);
+    return in;
+}
+
+static void inputs_free(inputs *in)
+{
+    drop(in->x);
+    drop(in->y);
+    drop(in->z);
+}
 
 START_TEST(any_number_of_threads_gives_the_same_bits)
 {
@@ -107,8 +162,7 @@ START_TEST(any_number_of_threads_gives_the_same_bits)
     if (!k) return;
     static const int threads[] = {1, 2, 3, 8};
     static outcome first, other;
-    inputs in = {normals(N, 0, 1, 1), normals(N, 0, 1, 2), normals(N, 0, 1, 3), {0}};
-    for (size_t r = 0; r < ROWS; r++) in.id[r] = (int32_t)(r * r % IDS);
+    inputs in = inputs_new();
     for (size_t t = 0; t < COUNT(threads); t++) {
         outcome *out = t == 0 ? &first : &other;
         memset(out, 0, sizeof *out); /* padding too */
@@ -119,9 +173,31 @@ START_TEST(any_number_of_threads_gives_the_same_bits)
     size_t written = 0;
     for (size_t i = 0; i < N; i++) written += first.a[i] != 0 || first.b[i] != 0;
     ck_assert_uint_gt(written, 100);
-    drop(in.x);
-    drop(in.y);
-    drop(in.z);
+    inputs_free(&in);
+}
+END_TEST
+
+static const rdk_kernels *table_of(const char *isa)
+{
+    for (int i = 0; rdk_kernels_at(i); i++)
+        if (!strcmp(rdk_kernels_at(i)->isa, isa)) return rdk_kernels_at(i);
+    return NULL;
+}
+
+/* The two tables of AVX-512 differ in the instructions of bfloat16 alone, of which the bits are
+ * those of the plain form: runs may go on from one with the other. */
+START_TEST(both_tables_of_avx512_give_the_same_bits)
+{
+    const rdk_kernels *a = table_of("avx512"), *b = table_of("avx512bf16");
+    if (!a || !b) return;
+    static outcome first, other;
+    inputs in = inputs_new();
+    memset(&first, 0, sizeof first);
+    memset(&other, 0, sizeof other);
+    runs[_i](a, &in, &first);
+    runs[_i](b, &in, &other);
+    ck_assert(memcmp(&first, &other, sizeof first) == 0);
+    inputs_free(&in);
 }
 END_TEST
 
@@ -146,5 +222,6 @@ END_TEST
 
 RDK_TEST_MAIN("kernels: threads", {
     ADD_LOOP(any_number_of_threads_gives_the_same_bits, ISAS * RUNS);
+    ADD_LOOP(both_tables_of_avx512_give_the_same_bits, RUNS);
     ADD_LOOP(a_row_does_not_depend_on_its_neighbours, ISAS);
 })

@@ -145,20 +145,22 @@ static void check_same_pass(rdk_model *m, rdk_tape *t, double loss, const rdk_re
     ck_assert_mem_eq(grads, rdk_model_grads(m), rdk_model_size(m) * sizeof *grads);
 }
 
-/* Weights laid out for products give the same bits, in a replica too; once that has ended, what is
- * changed is seen. */
+/* Weights laid out for products give the same bits, in a replica too, whatever the products are of;
+ * once that has ended, what is changed is seen. */
 START_TEST(packing_changes_no_bit)
 {
     rdk_tape *t = new_tape();
     rdk_status s = {0};
-    rdk_model_config c = variant_config(_i);
+    rdk_model_config c = variant_config(_i / 2);
+    const rdk_precision precision = _i % 2 ? RDK_BF16 : RDK_FLOAT;
     rdk_model *m = new_model(&c), *replica = rdk_model_replica(m, &s);
     size_t bytes = rdk_model_size(m) * sizeof(rdk_real);
     rdk_real *grads = malloc(bytes);
+    rdk_tape_products(t, precision);
     double loss = loss_of(m, t, NULL, NULL, true);
     memcpy(grads, rdk_model_grads(m), bytes);
     for (int twice = 0; twice < 2; twice++) {
-        ck_assert_msg(rdk_model_pack(m, &s), "%s", s.message);
+        ck_assert_msg(rdk_model_pack(m, precision, &s), "%s", s.message);
         check_same_pass(m, t, loss, grads);
         check_same_pass(replica, t, loss, grads);
         rdk_model_unpack(m);
@@ -167,12 +169,18 @@ START_TEST(packing_changes_no_bit)
     double other = loss_of(m, t, NULL, NULL, true);
     memcpy(grads, rdk_model_grads(m), bytes);
     ck_assert(other != loss);
-    ck_assert(rdk_model_pack(m, &s));
+    /* laid out for the other kind of products, it is not read */
+    ck_assert(rdk_model_pack(m, precision == RDK_BF16 ? RDK_FLOAT : RDK_BF16, &s));
+    check_same_pass(m, t, other, grads);
+    ck_assert(rdk_model_pack(m, precision, &s));
     check_same_pass(m, t, other, grads);
     /* and the panels are what is read */
     const rdk_tensor *wv = &rdk_model_role(m, RDK_ROLE_WV, 0)->tensor;
     if (!c.sigma_reparam) {
-        wv->packing->panels[0] += 1;
+        if (precision == RDK_FLOAT)
+            wv->packing->panels[0] += 1;
+        else
+            wv->packing->pairs_t[0] ^= 0x8000; /* the sign of an element */
         ck_assert(other != loss_of(m, t, NULL, NULL, true));
     }
     free(grads);
@@ -247,7 +255,7 @@ RDK_TEST_MAIN("passes of a model", {
     ADD_LOOP(padding_is_never_seen, VARIANTS);
     ADD(a_probe_changes_no_bit);
     ADD_LOOP(queries_and_keys_alone, VARIANTS);
-    ADD_LOOP(packing_changes_no_bit, VARIANTS);
+    ADD_LOOP(packing_changes_no_bit, 2 * VARIANTS);
     ADD(dropout_drops_in_training_alone);
     ADD(dropout_stands_where_it_should);
 })

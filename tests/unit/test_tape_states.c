@@ -83,9 +83,29 @@ START_TEST(first_nonfinite_names_the_node)
 }
 END_TEST
 
+/* 1 + 2^-9 lies between two bfloat16, 1 and 1 + 2^-7, and nearer to 1. */
+START_TEST(products_are_of_the_precision_that_is_set)
+{
+    const rdk_real between = 1 + (rdk_real)0x1p-9;
+    rdk_tape *t = new_tape();
+    for (int i = 0; i < 4; i++) {
+        if (i == 1) rdk_tape_products(t, RDK_BF16); /* and still over the next reset */
+        if (i == 3) rdk_tape_products(t, RDK_FLOAT);
+        rdk_tensor *x = rdk_tape_leaf(t, 2, DIMS(1, 1), &between, true);
+        rdk_tensor *y = rdk_matmul(t, x, false, x, false);
+        ck_assert_ptr_nonnull(y);
+        ck_assert(y->data[0] == (i == 1 || i == 2 ? 1 : between * between));
+        ck_assert(rdk_tape_precision(t) == (i == 1 || i == 2 ? RDK_BF16 : RDK_FLOAT));
+        rdk_tape_reset(t);
+    }
+    rdk_tape_free(t);
+}
+END_TEST
+
 RDK_TEST_MAIN("tape states", {
     ADD(second_backward_is_an_error);
     ADD(backward_of_what_has_no_gradient);
     ADD(not_recording);
     ADD(first_nonfinite_names_the_node);
+    ADD(products_are_of_the_precision_that_is_set);
 })

@@ -11,7 +11,7 @@
 static rdk_status status;
 static rdk_run_io io;
 
-static rdk_trainer *new_trainer(void)
+static rdk_trainer *trainer_of(const char *precision)
 {
     static const char *const options[][2] = {
         {"task", "copy"}, {"seq-len", "4"},   {"vocab", "5"}, {"d-model", "8"},   {"heads", "2"},
@@ -24,11 +24,17 @@ static rdk_trainer *new_trainer(void)
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         ck_assert(
             rdk_option_set(&r->config, rdk_option_find(options[i][0]), options[i][1], &status));
+    ck_assert(rdk_option_set(&r->config, rdk_option_find("precision"), precision, &status));
     ck_assert_msg(rdk_setup_trainer(r), "%s", status.message);
     snprintf(r->directory.path, sizeof r->directory.path, "/tmp/rdk_test_trainer_%ld",
              (long)getpid());
     ck_assert(rdk_directory_make(r->directory.path, &status));
     return r;
+}
+
+static rdk_trainer *new_trainer(void)
+{
+    return trainer_of("float");
 }
 
 static void free_trainer(rdk_trainer *r)
@@ -248,6 +254,29 @@ START_TEST(the_checksum_is_the_one_it_says)
 }
 END_TEST
 
+/* score_change and the maps are of scores as attention forms them: with bf16 of q and k rounded. */
+START_TEST(what_is_watched_is_rounded_too)
+{
+    const bool rounds = _i;
+    rdk_trainer *r = trainer_of(rounds ? "bf16" : "float");
+    const rdk_model_config *c = &r->config.model;
+    size_t n = rdk_watch_batch(r->watch)->n * r->batch.len * c->heads * c->d_k, other = 0;
+    take_steps(r);
+    ck_assert_msg(rdk_watch_before(r), "%s", status.message);
+    for (size_t l = 0; l < c->layers; l++) {
+        rdk_head_view v = rdk_watch_head(r, l, 0);
+        for (size_t i = 0; i < 2 * n; i++) {
+            uint32_t bits;
+            memcpy(&bits, (i < n ? v.q : v.k) + i % n, sizeof bits);
+            other += (bits & 0xffff) != 0;
+        }
+    }
+    ck_assert_msg((other == 0) == rounds, "%zu numbers that are no bfloat16", other);
+    remove_directory(r);
+    free_trainer(r);
+}
+END_TEST
+
 RDK_TEST_MAIN("trainer", {
     ADD(what_is_saved_is_loaded);
     ADD(all_damage_is_seen);
@@ -256,4 +285,5 @@ RDK_TEST_MAIN("trainer", {
     ADD(an_evaluation_that_diverges_names_the_place);
     ADD(an_evaluation_can_be_stopped);
     ADD(the_checksum_is_the_one_it_says);
+    ADD_LOOP(what_is_watched_is_rounded_too, 2);
 })
