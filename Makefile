@@ -258,17 +258,17 @@ reference: program ## train published configurations and compare (minutes; RDK_S
 
 # Both begin anew: what an older program measured is no check of this one.
 FAST := variance-by-dk gradient-anatomy heads-at-fixed-width lr-window four-scalings \
-	entropy-against-loss init-matters plateau-at-1024 additive bf16
-LONG := logit-growth kappa
+	entropy-against-loss init-matters plateau-at-1024 additive
+LONG := bf16 logit-growth kappa
 # $(1): names; $(2): arguments. All are run, also after one that failed.
 EXPERIMENTS = @status=0; for name in $(1); do echo "== $$name"; ablations/$$name.sh $(2) || status=1; done; exit $$status
 
-science: program ## the experiments of ablations/, their claims checked (under 20 minutes on two cores)
+science: program ## the experiments of ablations/, their claims checked (under 15 minutes on two cores)
 	@rm -rf runs/science
 	$(call EXPERIMENTS,$(FAST),)
 
-science-long: program ## those on text as well (minutes more; TEXT=FILE: another text)
-	@rm -rf runs/science/*-growth-* runs/science/kappa-*
+science-long: program ## bfloat16, and those on text (minutes more; TEXT=FILE: another text)
+	@rm -rf runs/science/bf16* runs/science/*-growth-* runs/science/kappa-*
 	$(call EXPERIMENTS,$(LONG),$(TEXT))
 
 # ---- care ---------------------------------------------------------------------------------------
