@@ -136,6 +136,11 @@ ops_are_listed() {
     done
 }
 
+# What threads share by begin and end is compiled once (RDK_SHARED in src/base/parallel.h says why).
+compiled_once() {
+    grep -nE '^static .*\(size_t begin, size_t end,' src/kernels/*.[ch] | sed 's/$/: no RDK_SHARED/'
+}
+
 # awk reads all that bench/page.sh is made of: from CSVs that hold nothing but their names. (What one
 # awk takes another may refuse: mawk knows no function of an array's name.)
 tables() {
@@ -246,6 +251,7 @@ check "every file begins with its licence" prints_nothing first_lines
 check "functions and files are short" prints_nothing lengths
 check "banners are one line" prints_nothing banners
 check "awk reads the tables of bench/page.sh" prints_nothing tables
+check "what threads share is compiled once" prints_nothing compiled_once
 check "every op is in src/ops/table.c" prints_nothing ops_are_listed
 # shellcheck disable=SC2046 # a word each
 if have shellcheck shellcheck; then check "shellcheck" shellcheck $(shell_files); fi
@@ -254,6 +260,9 @@ if have gcc gcc; then
     check "gcc builds all without a warning" build gcc "" CC=gcc
     check "gcc, double precision" build gcc-double "" CC=gcc MODE=double
     check "gcc, without OpenMP" build gcc-portable -O0 CC=gcc MODE=portable
+    check "gcc, for this processor's instructions throughout" \
+        make -s -j"$JOBS" B=build/lint-native CFLAGS="-Werror -O0 -march=native" CC=gcc \
+        build/lint-native/librootdk.a
     check "external symbols begin with rdk_" prints_nothing external_names
     check "no allocation, printing or exit where it must not be" prints_nothing forbidden_calls
     check "no global state" prints_nothing mutable_state

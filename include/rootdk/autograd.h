@@ -108,7 +108,7 @@ void rdk_tape_keep_gradients(rdk_tape *t, bool on);
 void rdk_tape_training(rdk_tape *t, bool on, rdk_stream stream, uint32_t part);
 /* Products of rdk_linear, rdk_linear_map, rdk_matmul and rdk_attention are of this precision from
  * now on, forward and backward; a change between the two is for the caller to avoid. Gradients pass
- * through the rounding unchanged. Default: RDK_FLOAT. */
+ * through the rounding unchanged. Another value: RDK_EVALUE. Default: RDK_FLOAT. */
 void rdk_tape_products(rdk_tape *t, rdk_precision precision);
 /* Names the part of the model that the following calls belong to ("layer 1 attention"); copied. */
 void rdk_tape_scope(rdk_tape *t, const char *format, ...) RDK_PRINTF(2, 3);

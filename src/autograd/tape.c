@@ -90,7 +90,10 @@ void rdk_tape_keep_gradients(rdk_tape *t, bool on)
 
 void rdk_tape_products(rdk_tape *t, rdk_precision precision)
 {
-    t->precision = precision;
+    if (precision == RDK_FLOAT || precision == RDK_BF16)
+        t->precision = precision;
+    else
+        rdk_tape_fail(t, RDK_EVALUE, "products: there is no precision %d (0 or 1)", (int)precision);
 }
 
 rdk_precision rdk_tape_precision(const rdk_tape *t)

@@ -87,7 +87,7 @@ static inline size_t rdk_piece_begin(size_t n, size_t count, size_t i)
  * two calls might round differently, as compilers are free in what they contract to multiply-adds;
  * and then the threads would change bits. */
 #if defined(__clang__)
-#define RDK_SHARED __attribute__((noinline))
+#define RDK_SHARED __attribute__((noinline, noduplicate))
 #elif defined(__GNUC__)
 #define RDK_SHARED __attribute__((noipa))
 #else
@@ -98,7 +98,7 @@ static inline size_t rdk_piece_begin(size_t n, size_t count, size_t i)
  * one thread, and inside a parallel loop, f(0, n, ...) as a plain call. A step has hundreds. */
 #define RDK_SHARE(condition, n, f, ...)                                                            \
     do {                                                                                           \
-        const size_t n_ = (n), team_ = (condition) ? (size_t)rdk_team() : 1;                       \
+        const size_t n_ = (n), team_ = n_ > 1 && (condition) ? (size_t)rdk_team() : 1;             \
         if (team_ > 1) {                                                                           \
             RDK_PARALLEL_RUNS                                                                      \
             for (size_t i_ = 0; i_ < team_; i_++)                                                  \
@@ -114,7 +114,7 @@ static inline size_t rdk_piece_begin(size_t n, size_t count, size_t i)
 #define RDK_SHARE_UNEVEN(condition, n, f, ...)                                                     \
     do {                                                                                           \
         const size_t n_ = (n);                                                                     \
-        if ((condition) && rdk_team() > 1) {                                                       \
+        if (n_ > 1 && (condition) && rdk_team() > 1) {                                             \
             RDK_PARALLEL_EACH                                                                      \
             for (size_t i_ = 0; i_ < n_; i_++) f(i_, i_ + 1, rdk_thread_index(), __VA_ARGS__);     \
         } else {                                                                                   \

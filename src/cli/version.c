@@ -11,7 +11,7 @@ void rdk_print_version(FILE *out)
     fprintf(out, "compiler         %s\n", rdk_compiler());
     fprintf(out, "instruction set  %s\n", rdk_isa());
     fprintf(out, "threads          %d (%s)\n", threads, reason);
-    fprintf(out, "precision        %s\n", sizeof(rdk_real) == sizeof(float) ? "float" : "double");
+    fprintf(out, "numbers          %s\n", sizeof(rdk_real) == sizeof(float) ? "float" : "double");
     fprintf(out, "libraries        none beyond the C library%s\n",
 #ifdef _OPENMP
             " and OpenMP"

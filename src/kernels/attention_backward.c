@@ -227,9 +227,9 @@ static void backward_products(const backward_head *f, const score_block *at)
     }
 }
 
-static void zero_rows(size_t begin, size_t end, size_t d, rdk_real *x, size_t ld)
+static void zero_rows(size_t first, size_t last, size_t d, rdk_real *x, size_t ld)
 {
-    for (size_t i = begin; x && i < end; i++) memset(x + i * ld, 0, d * sizeof *x);
+    for (size_t i = first; x && i < last; i++) memset(x + i * ld, 0, d * sizeof *x);
 }
 
 /* What no product comes to and is not added to: rows of padding, and of q and k all where scores

@@ -21,7 +21,8 @@ enum {
     COPIED_PANEL = COPIED_DEPTH * TILE_COLS,
     COPIED_STRIDE = COPIED_DEPTH + LANES, /* of rows: not SET_BYTES apart again */
     COPIED_ROWS = (ROOM - COPIED_PANEL) / COPIED_STRIDE / TILE_ROWS * TILE_ROWS,
-    FAR_BYTES = 512, /* rows at this distance and more take a line, and often a page, each */
+    SET_BYTES = 4096, /* rows at multiples of this distance share one set of the nearest cache */
+    FAR_BYTES = 512,  /* rows at this distance and more take a line, and often a page, each */
 };
 
 /* The right operand: [k, n] in rows, the same transposed, or as panels() lays it out. */

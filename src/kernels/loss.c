@@ -20,13 +20,13 @@ static int32_t first_equal(size_t n, const rdk_real *x, rdk_real value)
     return 0; /* a row of NaN */
 }
 
-/* Loss of the rows begin .. end - 1, and what backward needs of them. */
-static double cross_entropy_rows(size_t begin, size_t end, size_t v, const rdk_real *logits,
+/* Loss of the rows first .. last - 1, and what backward needs of them. */
+static double cross_entropy_rows(size_t first, size_t last, size_t v, const rdk_real *logits,
                                  const int32_t *targets, rdk_real *row_max, rdk_real *row_inv,
                                  rdk_real *nll, int32_t *best)
 {
     double sum = 0;
-    for (size_t r = begin; r < end; r++) {
+    for (size_t r = first; r < last; r++) {
         const rdk_real *x = logits + r * v;
         rdk_real loss = 0, max = row_largest(v, x);
         row_max[r] = max;

@@ -16,7 +16,6 @@ enum {
     TASKS_PER_THREAD = 4,
     SERIAL_PRODUCTS = 50 * 1000, /* multiply-adds that take less time than waking the threads */
     SERIAL_PACKED = 16 * 1024,   /* elements of which the same is true */
-    SET_BYTES = 4096, /* rows at multiples of this distance share one set of the nearest cache */
 };
 
 /* A rectangle of C. */
@@ -24,14 +23,14 @@ typedef struct region {
     size_t i_begin, i_end, j_begin, j_end;
 } region;
 
-static size_t smaller(size_t a, size_t b)
+static inline size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* Into how many blocks of rows and groups of panels the work is cut, so that each thread gets some;
  * panels are shared out first, because a block of A then still serves several of them. */
-static void gemm_cut(size_t m, size_t n, size_t *blocks, size_t *groups)
+static inline void gemm_cut(size_t m, size_t n, size_t *blocks, size_t *groups)
 {
     size_t threads = (size_t)rdk_team(), tasks = threads > 1 ? threads * TASKS_PER_THREAD : 1;
     *blocks = rdk_pieces(m, BLOCK_ROWS);
@@ -41,7 +40,7 @@ static void gemm_cut(size_t m, size_t n, size_t *blocks, size_t *groups)
 }
 
 /* The region of one of these tasks. */
-static region gemm_region_at(size_t m, size_t n, size_t blocks, size_t groups, size_t task)
+static inline region gemm_region_at(size_t m, size_t n, size_t blocks, size_t groups, size_t task)
 {
     size_t panels = rdk_pieces(n, TILE_COLS), block = task / groups, group = task % groups;
     return (region){rdk_piece_begin(m, blocks, block), rdk_piece_begin(m, blocks, block + 1),

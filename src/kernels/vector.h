@@ -107,14 +107,15 @@ static inline vreal v_select(vint mask, vreal yes, vreal no)
     return (vreal)((mask & (vint)yes) | (~mask & (vint)no));
 }
 
-/* x86 has an instruction for just this, which gcc 12 does not see behind the selection. */
-#if defined(__AVX512F__) && !defined(RDK_DOUBLE)
+/* x86 has an instruction for just this, which gcc 12 does not see behind the selection. By the
+ * width of a vector: that the compiler may use wider ones says nothing of it. */
+#if RDK_VECTOR_BYTES == 64 && defined(__AVX512F__) && !defined(RDK_DOUBLE)
 #define V_LARGER(a, b)  _mm512_max_ps((__m512)(a), (__m512)(b))
 #define V_SMALLER(a, b) _mm512_min_ps((__m512)(a), (__m512)(b))
-#elif defined(__AVX__) && !defined(RDK_DOUBLE)
+#elif RDK_VECTOR_BYTES == 32 && defined(__AVX__) && !defined(RDK_DOUBLE)
 #define V_LARGER(a, b)  _mm256_max_ps((__m256)(a), (__m256)(b))
 #define V_SMALLER(a, b) _mm256_min_ps((__m256)(a), (__m256)(b))
-#elif defined(__SSE2__) && !defined(RDK_DOUBLE)
+#elif RDK_VECTOR_BYTES == 16 && defined(__SSE2__) && !defined(RDK_DOUBLE)
 #define V_LARGER(a, b)  _mm_max_ps((__m128)(a), (__m128)(b))
 #define V_SMALLER(a, b) _mm_min_ps((__m128)(a), (__m128)(b))
 #else
@@ -190,7 +191,7 @@ typedef struct vsum {
 /* One instruction with AVX-512, of which gcc 12 makes five by itself. */
 static inline vdouble v_to_double(vhalf x)
 {
-#ifdef __AVX512F__
+#if RDK_VECTOR_BYTES == 64 && defined(__AVX512F__)
     return (vdouble)_mm512_cvtps_pd((__m256)x);
 #else
     return __builtin_convertvector(x, vdouble);

@@ -17,23 +17,24 @@ typedef struct linear_map_saved {
     rdk_real *h; /* [rows, out] */
 } linear_map_saved;
 
-/* W as it was laid out for such products; NULL where it was not. */
-static const rdk_packing *packing_of(const rdk_tape *t, const rdk_tensor *w)
+/* W as it was laid out for products with x, or with dy; NULL where it was not. */
+static const void *panels_of(const rdk_tape *t, const rdk_tensor *w, bool with_x)
 {
     const rdk_packing *p = w->packing;
-    return p && p->current && p->precision == rdk_tape_precision(t) ? p : NULL;
+    if (!p || !p->current || p->precision != rdk_tape_precision(t)) return NULL;
+    if (p->precision == RDK_FLOAT) return with_x ? p->panels : NULL;
+    return with_x ? p->pairs_t : p->pairs;
 }
 
 static void product_backward(rdk_tape *t, const rdk_node *n, const rdk_real *dh)
 {
     const rdk_tensor *x = n->in[0], *w = n->in[1];
-    const rdk_packing *packing = packing_of(t, w);
     const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = w->dim[0];
 
     bool add;
     rdk_real *dx = rdk_grad_unless_new(t, n->in[0], &add);
     rdk_product p = rdk_dense_product(false, false, rows, n_in, n_out, dh, w->data, dx, add);
-    if (packing) p.panels = packing->pairs;
+    p.panels = panels_of(t, w, false);
     if (dx) rdk_multiply(t, &p);
     rdk_real *dw = rdk_grad_unless_new(t, n->in[1], &add);
     p = rdk_dense_product(true, false, n_out, n_in, rows, dh, x->data, dw, add);
@@ -79,28 +80,21 @@ static rdk_tensor *begin(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[3])
     return rdk_tape_tensor(t, x->n_dims, dim);
 }
 
-static void product(rdk_tape *t, rdk_tensor *const in[3], rdk_real *h)
+static void forward(rdk_tape *t, rdk_tensor *const in[3], rdk_real *h)
 {
     const rdk_tensor *x = in[0], *w = in[1], *b = in[2];
-    const rdk_packing *packing = packing_of(t, w);
-    const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = w->dim[0];
-    const rdk_real *bias = b ? b->data : NULL;
-    if (rdk_tape_precision(t) == RDK_FLOAT) {
-        rdk_kernels_get()->linear(rows, n_out, n_in, x->data, packing ? packing->panels : w->data,
-                                  packing != NULL, bias, h);
-        return;
-    }
-    rdk_product p = rdk_dense_product(false, true, rows, n_out, n_in, x->data, w->data, h, false);
-    if (packing) p.panels = packing->pairs_t;
-    p.bias = bias;
-    rdk_multiply_bf16(t, &p);
+    rdk_product p = rdk_dense_product(false, true, rdk_rows(x), w->dim[0], rdk_cols(x), x->data,
+                                      w->data, h, false);
+    p.panels = panels_of(t, w, true);
+    if (b) p.bias = b->data;
+    rdk_multiply(t, &p);
 }
 
 rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b)
 {
     rdk_tensor *in[] = {x, w, b}, *y = begin(t, &rdk_op_linear, in);
     if (!y) return NULL;
-    product(t, in, y->data);
+    forward(t, in, y->data);
     return rdk_tape_record(t, &rdk_op_linear, y, 3, in, NULL);
 }
 
@@ -121,7 +115,7 @@ rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
     if (!y || !saved) return NULL;
     *saved = (linear_map_saved){map_of[f], rdk_tape_alloc(t, rdk_size(y), sizeof *saved->h)};
     if (!saved->h) return NULL;
-    product(t, in, saved->h);
+    forward(t, in, saved->h);
     rdk_kernels_get()->map(saved->f, rdk_size(y), saved->h, y->data);
     return rdk_tape_record(t, &rdk_op_linear_map, y, 3, in, saved);
 }

@@ -11,10 +11,10 @@
 #include <kernels/kernels.h>
 
 /* One product, and how the operands step from one to the next (0: shared). */
-typedef struct product {
+typedef struct batched_product {
     bool ta, tb;
     size_t batch, m, n, k, step_a, step_b;
-} product;
+} batched_product;
 
 static size_t rows_of(const rdk_tensor *x)
 {
@@ -28,9 +28,9 @@ static size_t batch_of(const rdk_tensor *x)
     return batch;
 }
 
-static product plan(const rdk_tensor *a, bool ta, const rdk_tensor *b, bool tb)
+static batched_product plan(const rdk_tensor *a, bool ta, const rdk_tensor *b, bool tb)
 {
-    product p = {.ta = ta, .tb = tb};
+    batched_product p = {.ta = ta, .tb = tb};
     p.m = ta ? rdk_cols(a) : rows_of(a);
     p.k = ta ? rows_of(a) : rdk_cols(a);
     p.n = tb ? rows_of(b) : rdk_cols(b);
@@ -52,8 +52,8 @@ static void multiply(rdk_tape *t, bool ta, bool tb, size_t m, size_t n, size_t k
     rdk_multiply(t, &p);
 }
 
-static void gradient_of_a(rdk_tape *t, const product *p, const rdk_real *b, const rdk_real *dy,
-                          rdk_real *da)
+static void gradient_of_a(rdk_tape *t, const batched_product *p, const rdk_real *b,
+                          const rdk_real *dy, rdk_real *da)
 {
     if (p->ta) {
         multiply(t, p->tb, true, p->k, p->m, p->n, b, dy, da, true);
@@ -62,8 +62,8 @@ static void gradient_of_a(rdk_tape *t, const product *p, const rdk_real *b, cons
     }
 }
 
-static void gradient_of_b(rdk_tape *t, const product *p, const rdk_real *a, const rdk_real *dy,
-                          rdk_real *db)
+static void gradient_of_b(rdk_tape *t, const batched_product *p, const rdk_real *a,
+                          const rdk_real *dy, rdk_real *db)
 {
     if (p->tb) {
         multiply(t, true, p->ta, p->n, p->k, p->m, dy, a, db, true);
@@ -74,7 +74,7 @@ static void gradient_of_b(rdk_tape *t, const product *p, const rdk_real *a, cons
 
 static void matmul_backward(rdk_tape *t, const rdk_node *n)
 {
-    const product *p = n->saved;
+    const batched_product *p = n->saved;
     const rdk_tensor *a = n->in[0], *b = n->in[1];
     rdk_real *da = rdk_grad(t, n->in[0]);
     rdk_real *db = rdk_grad(t, n->in[1]);
@@ -132,7 +132,7 @@ rdk_tensor *rdk_matmul(rdk_tape *t, rdk_tensor *a, bool transpose_a, rdk_tensor 
     dim[longer->n_dims - 2] = transpose_a ? rdk_cols(a) : rows_of(a);
     dim[longer->n_dims - 1] = transpose_b ? rows_of(b) : rdk_cols(b);
     rdk_tensor *y = rdk_tape_tensor(t, longer->n_dims, dim);
-    product *p = rdk_tape_alloc(t, 1, sizeof *p);
+    batched_product *p = rdk_tape_alloc(t, 1, sizeof *p);
     if (!y || !p) return NULL;
 
     *p = plan(a, transpose_a, b, transpose_b);

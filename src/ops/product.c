@@ -21,7 +21,7 @@ rdk_product rdk_dense_product(bool ta, bool tb, size_t m, size_t n, size_t k, co
     };
 }
 
-void rdk_multiply_bf16(rdk_tape *t, const rdk_product *p)
+static void multiply_bf16(rdk_tape *t, const rdk_product *p)
 {
     rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
     uint32_t *scratch = rdk_tape_alloc(t, rdk_product_bf16_scratch(p), sizeof *scratch);
@@ -32,7 +32,10 @@ void rdk_multiply_bf16(rdk_tape *t, const rdk_product *p)
 void rdk_multiply(rdk_tape *t, const rdk_product *p)
 {
     if (rdk_tape_precision(t) == RDK_BF16)
-        rdk_multiply_bf16(t, p);
+        multiply_bf16(t, p);
+    else if (p->bias || p->panels)
+        rdk_kernels_get()->linear(p->m, p->n, p->k, p->a, p->panels ? p->panels : p->b,
+                                  p->panels != NULL, p->bias, p->c);
     else
         rdk_kernels_get()->gemm(p->ta, p->tb, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c,
                                 p->ldc, p->accumulate);

@@ -118,8 +118,8 @@ bool rdk_run_json(const rdk_trainer *r, const char *status, const rdk_finals *fi
     string_field(&t, "build", rdk_build_id());
     string_field(&t, "compiler", rdk_compiler());
     string_field(&t, "isa", r->isa);
-    string_field(&t, "precision", sizeof(rdk_real) == sizeof(float) ? "float32" : "float64");
-    string_field(&t, "products", r->config.precision == RDK_BF16 ? "bf16" : "float");
+    string_field(&t, "numbers", sizeof(rdk_real) == sizeof(float) ? "float32" : "float64");
+    string_field(&t, "precision", r->config.precision == RDK_BF16 ? "bf16" : "float");
     machine_fields(&t);
     string_field(&t, "data", rdk_task_summary(r->task));
     string_field(&t, "recorded", intervals.data ? intervals.data : "");
@@ -230,12 +230,21 @@ bool rdk_run_json_agrees(const rdk_trainer *r)
     return ok;
 }
 
-/* Does this call's instruction set end the list? */
-static bool goes_on(const char *was)
+/* How much of an instruction set's name tells its bits: avx512bf16 is avx512 but for products of
+ * bfloat16. */
+static size_t telling(const char *name, size_t n, rdk_precision precision)
 {
-    const char *last = strrchr(was, ','), *word = last ? last + 2 : was;
-    size_t n = strlen(rdk_isa());
-    return strncmp(word, rdk_isa(), n) == 0 && (word[n] == '\0' || word[n] == ' ');
+    static const char whole[] = "avx512bf16", part[] = "avx512";
+    bool alike = precision == RDK_FLOAT && n == strlen(whole) && strncmp(name, whole, n) == 0;
+    return alike ? strlen(part) : n;
+}
+
+/* Does an instruction set with the bits of this call's end the list? */
+static bool goes_on(const char *was, rdk_precision precision)
+{
+    const char *last = strrchr(was, ','), *word = last ? last + 2 : was, *now = rdk_isa();
+    size_t n = telling(word, strcspn(word, " "), precision);
+    return n == telling(now, strlen(now), precision) && strncmp(word, now, n) == 0;
 }
 
 bool rdk_run_json_isa(rdk_trainer *r)
@@ -244,7 +253,7 @@ bool rdk_run_json_isa(rdk_trainer *r)
     bool found = false, ok = r->step == 0 || rdk_run_json_find(r, "isa", &was, &found, r->status);
     if (!found || !was.data) {
         snprintf(r->isa, sizeof r->isa, "%s", rdk_isa());
-    } else if (goes_on(was.data)) {
+    } else if (goes_on(was.data, r->config.precision)) {
         snprintf(r->isa, sizeof r->isa, "%s", was.data);
     } else {
         bool fits = was.size < sizeof r->isa / 2;

@@ -98,6 +98,9 @@ START_TEST(products_are_of_the_precision_that_is_set)
         ck_assert(rdk_tape_precision(t) == (i == 1 || i == 2 ? RDK_BF16 : RDK_FLOAT));
         rdk_tape_reset(t);
     }
+    rdk_tape_products(t, (rdk_precision)2);
+    ck_assert_int_eq(rdk_tape_status(t)->code, RDK_EVALUE);
+    ck_assert(rdk_tape_precision(t) == RDK_FLOAT);
     rdk_tape_free(t);
 }
 END_TEST
