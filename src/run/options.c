@@ -225,7 +225,7 @@ static const rdk_option options[] = {
      .value_name = "A", .help = "share of W_Q in that, as an exponent", .need = &qk_clip_needed},
     {"precision", training, RDK_OPT_CHOICE, RDK_OPT_DEFINES, FIELD(precision), "float",
      .choices = precision_names, .value_name = "KIND",
-     .help = "what operands of products are rounded to: nothing, or bfloat16"},
+     .help = "whether operands of products become bfloat16 first"},
     {"seed", training, RDK_OPT_UINT, RDK_OPT_DEFINES, FIELD(seed), "1", 0, 18446744073709551615.0,
      .value_name = "N", .help = "decides all random numbers"},
     {"out", running, RDK_OPT_TEXT, RDK_OPT_RUNS, FIELD(out), "", .value_name = "DIR",

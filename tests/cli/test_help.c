@@ -81,7 +81,7 @@ START_TEST(version_names_the_build)
     ck_assert_str_eq(a.out, b.out);
     ck_assert(!strncmp(a.out, "rootdk ", 7));
     static const char *const words[] = {"build", "compiler", "instruction set", "threads",
-                                        "precision"};
+                                        "numbers"};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
         ck_assert_msg(strstr(a.out, words[k]) != NULL, "no %s in %s", words[k], a.out);
     }
