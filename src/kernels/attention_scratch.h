@@ -8,17 +8,9 @@
 #ifndef RDK_ATTENTION_SCRATCH_H
 #define RDK_ATTENTION_SCRATCH_H
 
-#include <rootdk/base.h>
+#include "scratch.h"
 
-enum {
-    BLOCK = 64,        /* queries, and keys, that are worked on at a time */
-    SCRATCH_UNIT = 16, /* elements of the widest vector */
-};
-
-static inline size_t rounded_up(size_t n, size_t unit)
-{
-    return n / unit * unit + (n % unit ? unit : 0);
-}
+enum { BLOCK = 64 }; /* queries, and keys, that are worked on at a time */
 
 static inline size_t scores_size(void)
 {

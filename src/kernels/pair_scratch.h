@@ -6,10 +6,10 @@
 #ifndef RDK_PAIR_SCRATCH_H
 #define RDK_PAIR_SCRATCH_H
 
-#include "attention_scratch.h"
 #include "kernels.h"
+#include "scratch.h"
 
-enum { LINE_WORDS = 16, WIDEST_PANEL = 2 * SCRATCH_UNIT };
+enum { LINE_WORDS = 16 };
 
 /* Pairs that k elements make: an odd end is one with 0. */
 static inline size_t pairs_of(size_t k)
