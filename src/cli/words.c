@@ -18,7 +18,7 @@ static const rdk_switch switches[] = {
     {"show-batch", NULL, "print the first sequences: input, target, loss mask; no run",
      RDK_ACTION_SHOW_BATCH, false},
     {"help", "OPTION", "this page; --help OPTION: all about that option", RDK_ACTION_HELP, true},
-    {"version", NULL, "version, build, instruction set, threads, precision", RDK_ACTION_VERSION,
+    {"version", NULL, "version, build, instruction set, threads, numbers", RDK_ACTION_VERSION,
      true},
     {"man", NULL, "print the manual page (troff)", RDK_ACTION_MAN, true},
     {"completion", NULL, "print completions for bash", RDK_ACTION_COMPLETION, true},

@@ -76,7 +76,8 @@ static bool is_varied(const grid *g, size_t o)
     size_t d_k = index_of("d-k"), scale = index_of("scale");
     if (option->scope == RDK_OPT_RECORDS || option->scope == RDK_OPT_RUNS || !differs(g, o))
         return false;
-    if (o == scale || is_axis(option->name)) return true;
+    /* a scale that was left to rule follows the kind of attention, not that the scale */
+    if (o == scale || o == index_of("attention") || is_axis(option->name)) return true;
     return !follows(g, o, d_k) && !follows(g, o, scale);
 }
 

@@ -107,8 +107,8 @@ static void command_words(rdk_report *r, rdk_text *t)
 
 static void build_words(const rdk_report_run *run, rdk_text *t)
 {
-    static const char *const keys[] = {"program", "version",   "build",  "compiler", "isa",
-                                       "numbers", "precision", "system", "machine"};
+    static const char *const keys[] = {"program", "version", "build",  "compiler",
+                                       "isa",     "numbers", "system", "machine"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *word = rdk_record_word(run->saved.about, keys[i]);
         if (!word || !*word) continue;

@@ -80,39 +80,64 @@ void rdk_verdict_start(rdk_report *r, rdk_text *t)
 
 /* ---- the gradient at the scores -------------------------------------------------------------- */
 
-/* Is it one of sqrt? 1: plain; more: the longer its name; 0: no. */
-static size_t is_sqrt(const char *series)
+/* What a series has beside its scaling: ", precision bf16", or nothing. */
+static const char *beside_scaling(const char *series)
 {
-    bool ours = !strncmp(series, "sqrt", 4) && (!series[4] || series[4] == ',');
-    return ours ? strlen(series) - 3 : 0;
+    return series + strcspn(series, ",");
 }
 
-/* The series that starts with the least entropy, and the one it is held against: sqrt, as plain as
- * there is, or that of the most. */
+static bool is_sqrt(const char *series)
+{
+    static const char name[] = "sqrt";
+    return strcspn(series, ",") == strlen(name) && !strncmp(series, name, strlen(name));
+}
+
+/* Differences of entropy / ln n that are none here. */
+static const double alike = 0.01;
+
+/* Of the series that start as sharp as any, the plainest; false where none was measured. */
+static bool find_sharpest(rdk_report *r, size_t *at)
+{
+    double low = INFINITY;
+    for (size_t s = 0; s < r->n_series; s++)
+        low = fmin(low, rdk_verdict_figure(r, s, rdk_run_entropy_start).mean);
+    size_t shortest = SIZE_MAX;
+    for (size_t s = 0; s < r->n_series; s++) {
+        size_t length = strlen(r->series[s]);
+        if (!(rdk_verdict_figure(r, s, rdk_run_entropy_start).mean <= low + alike) ||
+            length >= shortest)
+            continue;
+        shortest = length;
+        *at = s;
+    }
+    return shortest < SIZE_MAX;
+}
+
+/* How well a series that starts softer by so much is held against the sharpest, of which `beside`
+ * is: best sqrt with all else alike, then the plainest sqrt, then what starts softest. */
+static double standing(const char *name, const char *beside, double softer)
+{
+    static const double most = 1; /* entropy / ln n lies within 0 and 1 */
+    double plain = alike / (double)strlen(name);
+    if (!is_sqrt(name)) return softer + plain;
+    return strcmp(beside_scaling(name), beside) ? 2 * most + plain : 3 * most;
+}
+
+/* The two that are told of; false where nothing starts softer than the sharpest. */
 static bool find_pair(rdk_report *r, size_t *least, size_t *most)
 {
-    double low = INFINITY, high = -INFINITY;
-    *least = *most = 0;
+    if (!find_sharpest(r, least)) return false;
+    const char *beside = beside_scaling(r->series[*least]);
+    const double low = rdk_verdict_figure(r, *least, rdk_run_entropy_start).mean;
+    double best = 0;
     for (size_t s = 0; s < r->n_series; s++) {
-        double e = rdk_verdict_figure(r, s, rdk_run_entropy_start).mean;
-        if (e < low) {
-            low = e;
-            *least = s;
-        }
-        if (e > high) {
-            high = e;
-            *most = s;
-        }
-    }
-    size_t plainest = SIZE_MAX;
-    for (size_t s = 0; s < r->n_series; s++) {
-        size_t rank = is_sqrt(r->series[s]);
-        bool measured = rdk_verdict_figure(r, s, rdk_run_entropy_start).n > 0;
-        if (!rank || s == *least || rank >= plainest || !measured) continue;
-        plainest = rank;
+        double softer = rdk_verdict_figure(r, s, rdk_run_entropy_start).mean - low;
+        double rank = standing(r->series[s], beside, softer);
+        if (!(softer > alike) || rank <= best) continue;
+        best = rank;
         *most = s;
     }
-    return *least != *most;
+    return best > 0;
 }
 
 /* "3 % (12 %) under sqrt": of the rows before the first update those with a largest p above 0.99,
@@ -143,7 +168,7 @@ static void saturation_sentence(rdk_report *r, rdk_text *t, size_t least, size_t
 
 void rdk_verdict_gradient(rdk_report *r, rdk_text *t)
 {
-    size_t least, most;
+    size_t least = 0, most = 0;
     if (!find_pair(r, &least, &most)) return;
     rdk_interval a = rdk_verdict_figure(r, least, rdk_run_ds_median);
     rdk_interval b = rdk_verdict_figure(r, most, rdk_run_ds_median);

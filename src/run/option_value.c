@@ -20,7 +20,8 @@ static bool refuse(const rdk_option *o, const char *value, rdk_status *s)
     const char *near = n ? rdk_nearest(value, names, n) : NULL;
     bool several = strchr(value, ',') || (o->type == RDK_OPT_UINT && strstr(value, ".."));
     if (several && o->type != RDK_OPT_LIST)
-        return rdk_fail(s, RDK_EVALUE, "--%s: %s is not %s (several values: the verb ablate)",
+        return rdk_fail(s, RDK_EVALUE,
+                        "--%s: %s is not %s (several values: on the command line of ablate)",
                         o->name, rdk_quote(value, quoted), rdk_option_range(o, range));
     return rdk_fail(s, RDK_EVALUE, "--%s: %s is not %s%s%s%s", o->name, rdk_quote(value, quoted),
                     rdk_option_range(o, range), near ? " (did you mean " : "", near ? near : "",

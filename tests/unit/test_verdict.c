@@ -258,6 +258,67 @@ START_TEST(nothing_is_claimed_without_intervals_that_part)
 }
 END_TEST
 
+/* Entropies at the start: none, none with bf16, sqrt, sqrt with bf16. */
+static void begin_two_options(const double entropy[4])
+{
+    rdk_setting settings[] = {{option("scale"), "none,sqrt", true},
+                              {option("precision"), "float,bf16", true}};
+    begin(settings, 2);
+    ck_assert_uint_eq(a.n_points, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const made m = {"done", 1, .5, .5, entropy[i], .3, 1 + (double)i, 1};
+        run(i, &m);
+    }
+}
+
+/* A gradient is held against that of a series with all else alike; of series that start alike the
+ * plainest stands for all. */
+START_TEST(starts_are_compared_between_equals_alone)
+{
+    static const struct {
+        double entropy[4];
+        const char *words; /* NULL: no sentence */
+    } cases[] = {
+        {{.120, .119, .8, .801},
+         "under <b>none</b> got 0.333 times the gradient that it got under <b>sqrt</b>, a ratio"},
+        {{.2, .1, .8, .8},
+         "under <b>none, precision bf16</b> got 0.5 times the gradient that it got under "
+         "<b>sqrt, precision bf16</b>, a ratio"},
+        {{.9, .9, .8, .8},
+         "under <b>sqrt</b> got 3 times the gradient that it got under <b>none</b>, a ratio"},
+        {{.8, .801, .802, .803}, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin_two_options(cases[i].entropy);
+        char *page = page_of_the_grid();
+        if (cases[i].words)
+            holds(page, cases[i].words);
+        else
+            lacks(page, "typical row of scores");
+        rdk_free(page);
+        end();
+    }
+}
+END_TEST
+
+/* The scale that additive attention has by rule is no scaling that was chosen. */
+START_TEST(additive_attention_is_called_so)
+{
+    rdk_setting settings[] = {{option("attention"), "dot,additive", true},
+                              {option("seed"), "1..2", true}};
+    begin(settings, 2);
+    for (size_t i = 0; i < a.n_points; i++) {
+        const made m = {"done", 1, .5, .5, i < 2 ? .8 : .9, .3, 1, 1};
+        run(i, &m);
+    }
+    char *page = page_of_the_grid();
+    holds(page, "was 0.8 under <b>sqrt</b>");
+    holds(page, "0.9 under <b>none, attention additive</b>");
+    rdk_free(page);
+    end();
+}
+END_TEST
+
 /* none ends worse, with the smallest figure of those that learn; dk never leaves chance. Only sqrt
  * and qknorm are as good as each other, and the rate of sqrt is in the middle. */
 START_TEST(windows_are_compared_between_equals_alone)
@@ -401,6 +462,8 @@ RDK_TEST_MAIN("verdict", {
     ADD(the_report_and_the_results_say_the_same);
     ADD(the_same_while_a_run_is_not_finished);
     ADD(nothing_is_claimed_without_intervals_that_part);
+    ADD(starts_are_compared_between_equals_alone);
+    ADD(additive_attention_is_called_so);
     ADD(windows_are_compared_between_equals_alone);
     ADD(what_always_diverges_has_no_window);
     ADD(windows_are_not_compared_without_intervals);
