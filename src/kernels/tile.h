@@ -171,9 +171,12 @@ tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool ca
     if (vectors == n_vectors && a.by_column == column && a.causal == edge)                         \
     tile_rows(rows, n_vectors, column, edge, k, a, b, ldb, c, ldc, add, bias)
 
-/* C of `vectors` whole vectors. */
-static inline void tile_whole(size_t rows, size_t vectors, size_t k, tile_left a, const rdk_real *b,
-                              size_t ldb, rdk_real *c, size_t ldc, bool add, const rdk_real *bias)
+/* C of `vectors` whole vectors. One copy of what are dozens of loops; who has tiles of another kind
+ * (tile_bf16.h) needs none. */
+static __attribute__((noinline, unused)) void tile_whole(size_t rows, size_t vectors, size_t k,
+                                                         tile_left a, const rdk_real *b, size_t ldb,
+                                                         rdk_real *c, size_t ldc, bool add,
+                                                         const rdk_real *bias)
 {
     TILE_FORM(2, false, false);
     TILE_FORM(2, true, false);
