@@ -110,11 +110,15 @@ static inline vreal v_select(vint mask, vreal yes, vreal no)
 /* x86 has an instruction for just this, which gcc 12 does not see behind the selection. By the
  * width of a vector: that the compiler may use wider ones says nothing of it. */
 #if RDK_VECTOR_BYTES == 64 && defined(__AVX512F__) && !defined(RDK_DOUBLE)
-#define V_LARGER(a, b)  _mm512_max_ps((__m512)(a), (__m512)(b))
-#define V_SMALLER(a, b) _mm512_min_ps((__m512)(a), (__m512)(b))
+#define V_LARGER(a, b)   _mm512_max_ps((__m512)(a), (__m512)(b))
+#define V_SMALLER(a, b)  _mm512_min_ps((__m512)(a), (__m512)(b))
+#define V_FUSED(a, b, c) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
 #elif RDK_VECTOR_BYTES == 32 && defined(__AVX__) && !defined(RDK_DOUBLE)
 #define V_LARGER(a, b)  _mm256_max_ps((__m256)(a), (__m256)(b))
 #define V_SMALLER(a, b) _mm256_min_ps((__m256)(a), (__m256)(b))
+#ifdef __FMA__
+#define V_FUSED(a, b, c) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+#endif
 #elif RDK_VECTOR_BYTES == 16 && defined(__SSE2__) && !defined(RDK_DOUBLE)
 #define V_LARGER(a, b)  _mm_max_ps((__m128)(a), (__m128)(b))
 #define V_SMALLER(a, b) _mm_min_ps((__m128)(a), (__m128)(b))
@@ -132,6 +136,18 @@ static inline vreal v_max(vreal a, vreal b)
 static inline vreal v_min(vreal a, vreal b)
 {
     return (vreal)V_SMALLER(a, b);
+}
+
+/* a b + c, fused where there is an instruction for it. For what is inlined in several places and
+ * must have the same bits in all of them: what compilers contract by themselves depends on the
+ * place. */
+static inline vreal v_fused(vreal a, vreal b, vreal c)
+{
+#ifdef V_FUSED
+    return (vreal)V_FUSED(a, b, c);
+#else
+    return a * b + c;
+#endif
 }
 
 /* 0 where |x| < least, else x, NaN too. Denormals cost the processor a hundred times a normal
@@ -267,7 +283,7 @@ static inline vreal v_tanh(vreal x)
 static inline vreal v_exponent(vreal x, vbits *n_bits)
 {
     static const float log2_e = 1.44269504f, round = 12582912.0f; /* 1.5 * 2^23 */
-    vreal shifted = x * log2_e + round;
+    vreal shifted = v_fused(x, v_set(log2_e), v_set(round));
     *n_bits = (vbits)shifted;
     return shifted - round;
 }
@@ -276,18 +292,18 @@ static inline vreal v_exponent(vreal x, vbits *n_bits)
 static inline vreal v_less_exponent(vreal x, vreal n)
 {
     static const float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-    return (x - n * ln2_high) - n * ln2_low;
+    return v_fused(n, v_set(-ln2_low), v_fused(n, v_set(-ln2_high), x));
 }
 
 /* expm1 of such an r. The polynomial is the minimax one for (expm1(r) - r) / r^2: together its
  * error is 3.3e-9 of exp(r). */
 static inline vreal v_expm1_small(vreal r)
 {
-    vreal q = r * 0.0013813168f + 0.00836941786f;
-    q = q * r + 0.041668456f;
-    q = q * r + 0.166665152f;
-    q = q * r + 0.49999994f;
-    return q * (r * r) + r;
+    vreal q = v_fused(r, v_set(0.0013813168f), v_set(0.00836941786f));
+    q = v_fused(q, r, v_set(0.041668456f));
+    q = v_fused(q, r, v_set(0.166665152f));
+    q = v_fused(q, r, v_set(0.49999994f));
+    return v_fused(q, r * r, r);
 }
 
 static inline vreal v_expm1_reduced(vreal x, vbits *n_bits)
