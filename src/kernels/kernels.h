@@ -70,8 +70,7 @@ typedef struct rdk_product {
     bool ta, tb, accumulate;
     size_t m, n, k, lda, ldb, ldc;
     const rdk_real *a, *b;
-    const void
-        *panels; /* B as panels() of these kernels laid it out, read in place of b; or NULL */
+    const void *panels;   /* B as these kernels' panels() laid it out, in place of b; or NULL */
     const rdk_real *bias; /* [n] or NULL */
     rdk_real *c;
 } rdk_product;
