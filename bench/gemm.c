@@ -47,7 +47,7 @@ static double measure(const form *f, int rounds, const rdk_real *a, const rdk_re
     for (int r = 0; r <= rounds; r++) {
         double begun = rdk_seconds();
         if (f->bias)
-            kernels->linear(f->m, f->n, f->k, a, b, false, f->bias, c);
+            kernels->linear(f->m, f->n, f->k, a, b, false, f->bias, NULL, c);
         else
             kernels->gemm(f->ta, f->tb, f->m, f->n, f->k, a, f->lda, b, f->ldb, c, f->n, false);
         double seconds = rdk_seconds() - begun;

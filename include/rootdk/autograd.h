@@ -106,7 +106,7 @@ void rdk_tape_keep_gradients(rdk_tape *t, bool on);
  * numbered since the last call of this function, and each number has draws of its own.
  * part: the micro-batch within the step. */
 void rdk_tape_training(rdk_tape *t, bool on, rdk_stream stream, uint32_t part);
-/* Products of rdk_linear, rdk_linear_map, rdk_matmul and rdk_attention are of this precision from
+/* Products of rdk_linear and its kin, rdk_matmul and rdk_attention are of this precision from
  * now on, forward and backward; a change between the two is for the caller to avoid. Gradients pass
  * through the rounding unchanged. Another value: RDK_EVALUE. Default: RDK_FLOAT. */
 void rdk_tape_products(rdk_tape *t, rdk_precision precision);
@@ -168,6 +168,10 @@ rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x);
  * gradient was made just now or was stale, holds nothing, and the op must write all of it before
  * anything else asks for it (its other inputs may be the same tensor). */
 rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add);
+/* dx += dy for y = .. + x of x's shape. Where x has no gradient yet it takes over that of y, which
+ * n then has no more: to be the last thing that n's backward does. Where gradients are kept, it is
+ * copied. */
+void rdk_grad_pass_on(rdk_tape *t, const rdk_node *n, rdk_tensor *x);
 /* Memory on the tape, not zeroed; and scratch that ends with the call (mark and release). */
 void *rdk_tape_alloc(rdk_tape *t, size_t count, size_t size);
 rdk_arena *rdk_tape_arena(rdk_tape *t);

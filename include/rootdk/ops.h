@@ -27,6 +27,9 @@ rdk_tensor *rdk_matmul(rdk_tape *t, rdk_tensor *a, bool transpose_a, rdk_tensor 
                        bool transpose_b);
 /* y = x W^T + b.   x: [.., in], w: [out, in], b: [out] or NULL -> y: [.., out] */
 rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b);
+/* y = r + (x W^T + b), r: of y's shape: the end of a residual branch. The bits of rdk_add of r and
+ * rdk_linear, with one array of y's size less. */
+rdk_tensor *rdk_linear_add(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b, rdk_tensor *r);
 /* y = f(x W^T + b), shapes as above: the bits of rdk_relu, rdk_gelu, rdk_gelu_tanh or rdk_silu of
  * rdk_linear, with one array of y's size less. Another f: RDK_EVALUE. */
 typedef enum { RDK_RELU, RDK_GELU, RDK_GELU_TANH, RDK_SILU } rdk_activation;

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include <kernels/kernels.h>
+
 /* ---- memory of gradients --------------------------------------------------------------------- */
 
 /* The gradient of what a node made is dead once the node has had its turn. Its memory serves the
@@ -54,6 +56,22 @@ rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x)
     rdk_real *grad = rdk_grad_unless_new(t, x, &add);
     if (grad && !add && rdk_size(x) > 0) memset(grad, 0, rdk_size(x) * sizeof *grad);
     return grad;
+}
+
+void rdk_grad_pass_on(rdk_tape *t, const rdk_node *n, rdk_tensor *x)
+{
+    rdk_tensor *y = n->out;
+    if (!x || !x->needs_grad) return;
+    rdk_tensor *root = rdk_tensor_root(x);
+    if (!root->grad && !y->view_of && !t->keeps_gradients) {
+        root->grad = y->grad;
+        y->grad = NULL;
+        return;
+    }
+    bool add;
+    rdk_real *dx = rdk_grad_unless_new(t, x, &add);
+    if (!dx) return;
+    (add ? rdk_kernels_get()->axpy : rdk_kernels_get()->scale)(rdk_size(y), 1, y->grad, dx);
 }
 
 /* ---- the replay ------------------------------------------------------------------------------ */

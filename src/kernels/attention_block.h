@@ -85,7 +85,7 @@ static void block_dots(const score_block *at, size_t d, const rdk_real *x, size_
         for (size_t j = 0; j < keys; j += TILE_COLS) {
             size_t cols = keys - j < TILE_COLS ? LANES : TILE_COLS;
             tile(i_end - i, cols, d, (tile_left){x + i * ldx, ldx, false, false}, panels + j * d,
-                 TILE_COLS, out + i * BLOCK + j, BLOCK, false, NULL);
+                 TILE_COLS, &(tile_target){.c = out + i * BLOCK + j, .ldc = BLOCK});
         }
     }
 }
@@ -116,7 +116,7 @@ static void block_product(const score_block *at, size_t d, const rdk_real *w, co
         const tile_left left = {w + i * BLOCK, BLOCK, false, at->diagonal};
         for (size_t c = 0; c < d; c += TILE_COLS)
             tile(i_end - i, d - c < TILE_COLS ? d - c : TILE_COLS, block_visible(at, i), left,
-                 x + c, ldx, y + i * ldy + c, ldy, add, NULL);
+                 x + c, ldx, &(tile_target){.c = y + i * ldy + c, .ldc = ldy, .add = add});
     }
 }
 
@@ -133,7 +133,8 @@ static void block_product_transposed(const score_block *at, size_t d, const rdk_
         const tile_left left = {w + first * BLOCK + j, BLOCK, true, at->diagonal};
         for (size_t c = 0; c < d; c += TILE_COLS)
             tile(j_end - j, d - c < TILE_COLS ? d - c : TILE_COLS, at->rows - first, left,
-                 x + first * ldx + c, ldx, y + j * ldy + c, ldy, add, NULL);
+                 x + first * ldx + c, ldx,
+                 &(tile_target){.c = y + j * ldy + c, .ldc = ldy, .add = add});
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * C = op(A) op(B), or C += where asked; of a layer with a bias for each row. A tile reads a panel
- * of B: TILE_COLS columns, row by row. A panel is B itself where its rows lie well in the cache, a
- * piece of what `panels` laid out, or a copy on the stack. A is read where it lies, by rows or by
- * columns.
+ * C = op(A) op(B), or C += where asked; of a layer also a bias for each row, and what it is added
+ * to. A tile reads a panel of B: TILE_COLS columns, row by row. A panel is B itself where its rows
+ * lie well in the cache, a piece of what `panels` laid out, or a copy on the stack. A is read where
+ * it lies, by rows or by columns.
  *
  * Invariant: each element of C is one chain of multiply-adds over p = 0 .. k - 1 (see tile.h), so
  * neither the cutting, which follows the number of threads, nor the kind of panel changes a bit.
@@ -34,10 +34,7 @@ typedef struct gemm_job {
     const rdk_real *b;
     size_t ldb; /* not of panels */
     right_form form;
-    rdk_real *c;
-    size_t ldc;
-    bool accumulate;
-    const rdk_real *bias; /* [n], added to each row of C at the end; or NULL */
+    tile_target to; /* what it adds to C: at the end */
 } gemm_job;
 
 /* Rows at this distance crowd into few sets of the nearest cache, or into one. */
@@ -89,12 +86,13 @@ static void gemm_columns(const gemm_job *g, const region *at, tile_left a, size_
 {
     size_t ld, rows = at->i_end - at->i_begin, count = rdk_pieces(rows, TILE_ROWS);
     const rdk_real *panel = gemm_panel(g, j, cols, p, depth, room, &ld);
-    rdk_real *c = g->c + at->i_begin * g->ldc + j;
-    const rdk_real *bias = g->bias && p + depth == g->k ? g->bias + j : NULL;
+    tile_target all = g->to;
+    all.add = all.add || p > 0;
+    if (p + depth < g->k) all.bias = NULL, all.residual = NULL;
     for (size_t t = 0; t < count; t++) {
         size_t i = rdk_piece_begin(rows, count, t), i_end = rdk_piece_begin(rows, count, t + 1);
-        tile(i_end - i, cols, depth, tile_left_from(a, i, 0), panel, ld, c + i * g->ldc, g->ldc,
-             g->accumulate || p > 0, bias);
+        const tile_target to = tile_target_from(all, at->i_begin + i, j);
+        tile(i_end - i, cols, depth, tile_left_from(a, i, 0), panel, ld, &to);
     }
 }
 
@@ -167,15 +165,16 @@ static void gemm(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real 
                  const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool accumulate)
 {
     const right_form form = tb ? RIGHT_TRANSPOSED : RIGHT_ROWS;
-    const gemm_job g = {m, n, k, {a, lda, ta, false}, b, ldb, form, c, ldc, accumulate, NULL};
+    const gemm_job g = {m, n,   k,    {a, lda, ta, false},
+                        b, ldb, form, {c, ldc, accumulate, NULL, NULL}};
     gemm_run(&g);
 }
 
 static void linear(size_t m, size_t n, size_t k, const rdk_real *x, const rdk_real *w,
-                   bool in_panels, const rdk_real *bias, rdk_real *y)
+                   bool in_panels, const rdk_real *bias, const rdk_real *residual, rdk_real *y)
 {
     const right_form form = in_panels ? RIGHT_PANELS : RIGHT_TRANSPOSED;
-    const gemm_job g = {m, n, k, {x, k, false, false}, w, k, form, y, n, false, bias};
+    const gemm_job g = {m, n, k, {x, k, false, false}, w, k, form, {y, n, false, bias, residual}};
     gemm_run(&g);
 }
 

@@ -161,12 +161,13 @@ static void pair_columns(const rdk_product *g, const region *at, pair_left a, co
                          size_t j, size_t p, size_t depth)
 {
     size_t rows = at->i_end - at->i_begin, count = rdk_pieces(rows, TILE_ROWS);
-    pair_target to = {.ldc = g->ldc, .add = g->accumulate || p > 0};
-    if (g->bias && p + depth == pairs_of(g->k)) to.bias = g->bias + j;
+    const bool last = p + depth == pairs_of(g->k);
+    const tile_target all = {g->c, g->ldc, g->accumulate || p > 0, last ? g->bias : NULL,
+                             last ? g->residual : NULL};
     for (size_t t = 0; t < count; t++) {
         size_t i = at->i_begin + rdk_piece_begin(rows, count, t),
                i_end = at->i_begin + rdk_piece_begin(rows, count, t + 1);
-        to.c = g->c + i * g->ldc + j;
+        const tile_target to = tile_target_from(all, i, j);
         pair_tile(i_end - i, smaller(at->j_end - j, TILE_COLS), depth, pair_left_from(a, i, p),
                   panel + p * TILE_COLS, &to);
     }

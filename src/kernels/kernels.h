@@ -64,14 +64,15 @@ typedef struct rdk_attention_grads {
     bool add_q, add_k, add_v;
 } rdk_attention_grads;
 
-/* C = op(A) op(B) + bias, or C += where accumulate.  op(A): [m, k], op(B): [k, n], C: [m, n].
- * ta: A is stored [k, m]; tb: B is stored [n, k]. */
+/* C = residual + (op(A) op(B) + bias), or C += where accumulate.  op(A): [m, k], op(B): [k, n], C:
+ * [m, n]. ta: A is stored [k, m]; tb: B is stored [n, k]. */
 typedef struct rdk_product {
     bool ta, tb, accumulate;
     size_t m, n, k, lda, ldb, ldc;
     const rdk_real *a, *b;
-    const void *panels;   /* B as these kernels' panels() laid it out, in place of b; or NULL */
-    const rdk_real *bias; /* [n] or NULL */
+    const void *panels;       /* B as these kernels' panels() laid it out, in place of b; or NULL */
+    const rdk_real *bias;     /* [n] or NULL */
+    const rdk_real *residual; /* [m, n], its rows as far apart as those of C; or NULL */
     rdk_real *c;
 } rdk_product;
 
@@ -101,10 +102,11 @@ typedef struct rdk_kernels {
      * ta: A is stored [k, m]; tb: B is stored [n, k]. */
     void (*gemm)(bool ta, bool tb, size_t m, size_t n, size_t k, const rdk_real *a, size_t lda,
                  const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool accumulate);
-    /* y = x w^T + bias.  x: [m, k], w: [n, k], bias: [n] or NULL, y: [m, n]. w as it is stored, or
-     * in_panels: as panels() laid it out. Bit by bit gemm(false, true, ..) and then the bias. */
+    /* y = residual + (x w^T + bias).  x: [m, k], w: [n, k], bias: [n] or NULL, residual: [m, n] or
+     * NULL, y: [m, n]. w as it is stored, or in_panels: as panels() laid it out. Bit by bit
+     * gemm(false, true, ..), then the bias, then the residual. */
     void (*linear)(size_t m, size_t n, size_t k, const rdk_real *x, const rdk_real *w,
-                   bool in_panels, const rdk_real *bias, rdk_real *y);
+                   bool in_panels, const rdk_real *bias, const rdk_real *residual, rdk_real *y);
     /* What a product with tb does to B first, done once for many: B, stored [n, k], to
      * rdk_panels_size() elements at out, aligned to 64 bytes. */
     void (*panels)(size_t n, size_t k, const rdk_real *b, size_t ldb, rdk_real *out);

@@ -3,8 +3,8 @@
  * registers for the whole of k. GEMM and attention are built on it.
  *
  * Invariant: every element of C is one chain of multiply-adds in the order of p, begun at 0 or at
- * the C that was there; a bias is added behind it. So neither the shape of tiles nor the cutting of
- * k changes a bit.
+ * the C that was there; a bias is added behind it, and behind that a residual. So neither the
+ * shape of tiles nor the cutting of k changes a bit.
  * Read next: gemm.c. */
 #ifndef RDK_TILE_H
 #define RDK_TILE_H
@@ -44,40 +44,62 @@ static inline tile_left tile_left_from(tile_left a, size_t r, size_t p)
     return a;
 }
 
-static inline __attribute__((always_inline)) void tile_begin(const size_t rows,
-                                                             const size_t vectors,
-                                                             const rdk_real *c, size_t ldc,
-                                                             bool add, vreal sum[TILE_ROWS][2])
+/* Where C goes: its first element; whether it adds to what is there; one row that is added to each
+ * of its rows, and a matrix of its form and stride that is added to it, or NULL. */
+typedef struct tile_target {
+    rdk_real *c;
+    size_t ldc;
+    bool add;
+    const rdk_real *bias, *residual;
+} tile_target;
+
+/* That of element (r, j) on. */
+static inline tile_target tile_target_from(tile_target to, size_t r, size_t j)
+{
+    to.c += r * to.ldc + j;
+    if (to.bias) to.bias += j;
+    if (to.residual) to.residual += r * to.ldc + j;
+    return to;
+}
+
+static inline __attribute__((always_inline)) void
+tile_begin(const size_t rows, const size_t vectors, const tile_target *to, vreal sum[TILE_ROWS][2])
 {
     RDK_UNROLL
     for (size_t r = 0; r < rows; r++) {
+        const rdk_real *c = to->c + r * to->ldc;
         RDK_UNROLL
-        for (size_t v = 0; v < vectors; v++)
-            sum[r][v] = add ? v_load(c + r * ldc + v * LANES) : v_set(0);
-        if (!add) {
+        for (size_t v = 0; v < vectors; v++) sum[r][v] = to->add ? v_load(c + v * LANES) : v_set(0);
+        if (!to->add) {
             RDK_UNROLL
-            for (size_t v = 0; v < vectors; v++) __builtin_prefetch(c + r * ldc + v * LANES, 1);
+            for (size_t v = 0; v < vectors; v++) __builtin_prefetch(c + v * LANES, 1);
         }
     }
 }
 
-static inline __attribute__((always_inline)) void tile_end(const size_t rows, const size_t vectors,
-                                                           rdk_real *c, size_t ldc,
-                                                           const rdk_real *bias,
-                                                           vreal sum[TILE_ROWS][2])
+static inline __attribute__((always_inline)) void
+tile_end(const size_t rows, const size_t vectors, const tile_target *to, vreal sum[TILE_ROWS][2])
 {
-    if (bias) {
+    if (to->bias) {
         RDK_UNROLL
         for (size_t v = 0; v < vectors; v++) {
-            const vreal more = v_load(bias + v * LANES);
+            const vreal bias = v_load(to->bias + v * LANES);
             RDK_UNROLL
-            for (size_t r = 0; r < rows; r++) sum[r][v] += more;
+            for (size_t r = 0; r < rows; r++) sum[r][v] += bias;
+        }
+    }
+    if (to->residual) {
+        RDK_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            RDK_UNROLL
+            for (size_t v = 0; v < vectors; v++)
+                sum[r][v] += v_load(to->residual + r * to->ldc + v * LANES);
         }
     }
     RDK_UNROLL
     for (size_t r = 0; r < rows; r++) {
         RDK_UNROLL
-        for (size_t v = 0; v < vectors; v++) v_store(c + r * ldc + v * LANES, sum[r][v]);
+        for (size_t v = 0; v < vectors; v++) v_store(to->c + r * to->ldc + v * LANES, sum[r][v]);
     }
 }
 
@@ -112,11 +134,10 @@ static inline __attribute__((always_inline)) void tile_next(const size_t rows, s
  * nothing but registers. */
 static inline __attribute__((always_inline)) void
 tile_loop(const size_t rows, const size_t vectors, const bool by_column, const bool causal,
-          size_t k, tile_left a, const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add,
-          const rdk_real *bias)
+          size_t k, tile_left a, const rdk_real *b, size_t ldb, const tile_target *to)
 {
     vreal sum[TILE_ROWS][2];
-    tile_begin(rows, vectors, c, ldc, add, sum);
+    tile_begin(rows, vectors, to, sum);
     const size_t step = by_column ? a.stride : 1;
     const size_t begins = causal && by_column ? rows - 1 : 0,
                  ends = causal && !by_column ? rows : 1;
@@ -139,7 +160,7 @@ tile_loop(const size_t rows, const size_t vectors, const bool by_column, const b
         tile_term(rows, t, rows, vectors, by_column, a.stride, x, b, sum);
         tile_next(rows, step, x);
     }
-    tile_end(rows, vectors, c, ldc, bias, sum);
+    tile_end(rows, vectors, to, sum);
 }
 
 /* A case of a switch for each number of rows. */
@@ -153,13 +174,12 @@ tile_loop(const size_t rows, const size_t vectors, const bool by_column, const b
 
 #define TILE_CASE(n)                                                                               \
     case n:                                                                                        \
-        tile_loop(n, vectors, by_column, causal, k, a, b, ldb, c, ldc, add, bias);                 \
+        tile_loop(n, vectors, by_column, causal, k, a, b, ldb, to);                                \
         break;
 
 static inline __attribute__((always_inline)) void
 tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool causal, size_t k,
-          tile_left a, const rdk_real *b, size_t ldb, rdk_real *c, size_t ldc, bool add,
-          const rdk_real *bias)
+          tile_left a, const rdk_real *b, size_t ldb, const tile_target *to)
 {
     switch (rows) {
         TILE_CASES(TILE_CASE)
@@ -169,14 +189,13 @@ tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool ca
 
 #define TILE_FORM(n_vectors, column, edge)                                                         \
     if (vectors == n_vectors && a.by_column == column && a.causal == edge)                         \
-    tile_rows(rows, n_vectors, column, edge, k, a, b, ldb, c, ldc, add, bias)
+    tile_rows(rows, n_vectors, column, edge, k, a, b, ldb, to)
 
 /* C of `vectors` whole vectors. One copy of what are dozens of loops; who has tiles of another kind
  * (tile_bf16.h) needs none. */
 static __attribute__((noinline, unused)) void tile_whole(size_t rows, size_t vectors, size_t k,
                                                          tile_left a, const rdk_real *b, size_t ldb,
-                                                         rdk_real *c, size_t ldc, bool add,
-                                                         const rdk_real *bias)
+                                                         const tile_target *to)
 {
     TILE_FORM(2, false, false);
     TILE_FORM(2, true, false);
@@ -189,41 +208,46 @@ static __attribute__((noinline, unused)) void tile_whole(size_t rows, size_t vec
 }
 #undef TILE_FORM
 
-/* C, and a bias, where cols ends within a vector: a copy of whole ones, which a tile works on. */
+/* A target where cols ends within a vector: a copy of whole ones, which a tile works on. */
 typedef struct tile_edge {
-    rdk_real c[TILE_ROWS * TILE_COLS], bias[TILE_COLS];
+    rdk_real c[TILE_ROWS * TILE_COLS], bias[TILE_COLS], residual[TILE_ROWS * TILE_COLS];
 } tile_edge;
 
-static void tile_edge_begin(tile_edge *e, size_t rows, size_t cols, const rdk_real *c, size_t ldc,
-                            bool add, const rdk_real *bias)
+static void tile_edge_copy(size_t rows, size_t cols, const rdk_real *from, size_t ld_from,
+                           rdk_real *to, size_t ld_to)
 {
-    memset(e, 0, sizeof *e);
-    if (add)
-        for (size_t r = 0; r < rows; r++)
-            memcpy(e->c + r * TILE_COLS, c + r * ldc, cols * sizeof *c);
-    if (bias) memcpy(e->bias, bias, cols * sizeof *bias);
+    for (size_t r = 0; r < rows; r++) memcpy(to + r * ld_to, from + r * ld_from, cols * sizeof *to);
 }
 
-static void tile_edge_end(const tile_edge *e, size_t rows, size_t cols, rdk_real *c, size_t ldc)
+static tile_target tile_edge_begin(tile_edge *e, size_t rows, size_t cols, const tile_target *to)
 {
-    for (size_t r = 0; r < rows; r++) memcpy(c + r * ldc, e->c + r * TILE_COLS, cols * sizeof *c);
+    memset(e->c, 0, sizeof e->c);
+    memset(e->bias, 0, sizeof e->bias);
+    if (to->add) tile_edge_copy(rows, cols, to->c, to->ldc, e->c, TILE_COLS);
+    if (to->bias) memcpy(e->bias, to->bias, cols * sizeof *e->bias);
+    if (to->residual) {
+        memset(e->residual, 0, sizeof e->residual);
+        tile_edge_copy(rows, cols, to->residual, to->ldc, e->residual, TILE_COLS);
+    }
+    return (tile_target){e->c, TILE_COLS, to->add, to->bias ? e->bias : NULL,
+                         to->residual ? e->residual : NULL};
 }
 
-/* C[rows, cols] (+)= A[rows, k] B[k, cols], each row + bias[cols] where that is not NULL; rows <=
- * TILE_ROWS, cols <= TILE_COLS.
+/* C[rows, cols] (+)= A[rows, k] B[k, cols], and what its target adds; rows <= TILE_ROWS, cols <=
+ * TILE_COLS.
  * B is read by whole vectors, also where cols ends within one: there b must have that room. */
 static inline void tile(size_t rows, size_t cols, size_t k, tile_left a, const rdk_real *b,
-                        size_t ldb, rdk_real *c, size_t ldc, bool add, const rdk_real *bias)
+                        size_t ldb, const tile_target *to)
 {
     size_t vectors = cols > LANES ? 2 : 1;
     if (cols == vectors * LANES) {
-        tile_whole(rows, vectors, k, a, b, ldb, c, ldc, add, bias);
+        tile_whole(rows, vectors, k, a, b, ldb, to);
         return;
     }
     tile_edge edge;
-    tile_edge_begin(&edge, rows, cols, c, ldc, add, bias);
-    tile_whole(rows, vectors, k, a, b, ldb, edge.c, TILE_COLS, add, bias ? edge.bias : NULL);
-    tile_edge_end(&edge, rows, cols, c, ldc);
+    const tile_target whole = tile_edge_begin(&edge, rows, cols, to);
+    tile_whole(rows, vectors, k, a, b, ldb, &whole);
+    tile_edge_copy(rows, cols, edge.c, TILE_COLS, to->c, to->ldc);
 }
 
 #endif

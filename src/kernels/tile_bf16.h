@@ -23,14 +23,6 @@ static inline pair_left pair_left_from(pair_left a, size_t r, size_t p)
     return a;
 }
 
-/* C: where the tile begins; bias: beside it, or NULL. */
-typedef struct pair_target {
-    rdk_real *c;
-    size_t ldc;
-    bool add;
-    const rdk_real *bias;
-} pair_target;
-
 static inline __attribute__((always_inline)) void
 pair_term(const size_t rows, const size_t vectors, const size_t row, const uint32_t *x[ADDRESSES],
           const uint32_t *b, vreal sum[TILE_ROWS][2])
@@ -50,10 +42,10 @@ pair_term(const size_t rows, const size_t vectors, const size_t row, const uint3
 static inline __attribute__((always_inline)) void pair_loop(const size_t rows, const size_t vectors,
                                                             const bool by_column, size_t pairs,
                                                             pair_left a, const uint32_t *b,
-                                                            const pair_target *to)
+                                                            const tile_target *to)
 {
     vreal sum[TILE_ROWS][2];
-    tile_begin(rows, vectors, to->c, to->ldc, to->add, sum);
+    tile_begin(rows, vectors, to, sum);
     const size_t row = by_column ? 1 : a.stride, step = by_column ? a.stride : 1;
     const uint32_t *x[ADDRESSES];
     RDK_UNROLL
@@ -65,7 +57,7 @@ static inline __attribute__((always_inline)) void pair_loop(const size_t rows, c
         RDK_UNROLL
         for (size_t i = 0; i < (rows + SHARED_ROWS - 1) / SHARED_ROWS; i++) x[i] += step;
     }
-    tile_end(rows, vectors, to->c, to->ldc, to->bias, sum);
+    tile_end(rows, vectors, to, sum);
 }
 
 #define PAIR_CASE(n)                                                                               \
@@ -76,7 +68,7 @@ static inline __attribute__((always_inline)) void pair_loop(const size_t rows, c
 static inline __attribute__((always_inline)) void pair_rows(size_t rows, const size_t vectors,
                                                             const bool by_column, size_t pairs,
                                                             pair_left a, const uint32_t *b,
-                                                            const pair_target *to)
+                                                            const tile_target *to)
 {
     switch (rows) {
         TILE_CASES(PAIR_CASE)
@@ -85,7 +77,7 @@ static inline __attribute__((always_inline)) void pair_rows(size_t rows, const s
 #undef PAIR_CASE
 
 static void pair_whole(size_t rows, size_t vectors, size_t pairs, pair_left a, const uint32_t *b,
-                       const pair_target *to)
+                       const tile_target *to)
 {
     if (vectors == 2 && a.by_column) pair_rows(rows, 2, true, pairs, a, b, to);
     if (vectors == 2 && !a.by_column) pair_rows(rows, 2, false, pairs, a, b, to);
@@ -93,10 +85,10 @@ static void pair_whole(size_t rows, size_t vectors, size_t pairs, pair_left a, c
     if (vectors == 1 && !a.by_column) pair_rows(rows, 1, false, pairs, a, b, to);
 }
 
-/* C[rows, cols] (+)= A[rows, pairs] B[pairs, cols], + bias[cols]; rows <= TILE_ROWS, cols <=
- * TILE_COLS. */
+/* C[rows, cols] (+)= A[rows, pairs] B[pairs, cols], and what its target adds; rows <= TILE_ROWS,
+ * cols <= TILE_COLS. */
 static void pair_tile(size_t rows, size_t cols, size_t pairs, pair_left a, const uint32_t *b,
-                      const pair_target *to)
+                      const tile_target *to)
 {
     size_t vectors = cols > LANES ? 2 : 1;
     if (cols == vectors * LANES) {
@@ -104,10 +96,9 @@ static void pair_tile(size_t rows, size_t cols, size_t pairs, pair_left a, const
         return;
     }
     tile_edge edge;
-    tile_edge_begin(&edge, rows, cols, to->c, to->ldc, to->add, to->bias);
-    const pair_target whole = {edge.c, TILE_COLS, to->add, to->bias ? edge.bias : NULL};
+    const tile_target whole = tile_edge_begin(&edge, rows, cols, to);
     pair_whole(rows, vectors, pairs, a, b, &whole);
-    tile_edge_end(&edge, rows, cols, to->c, to->ldc);
+    tile_edge_copy(rows, cols, edge.c, TILE_COLS, to->c, to->ldc);
 }
 
 #endif

@@ -37,6 +37,14 @@ rdk_tensor *rdk_nn_linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a)
     return rdk_linear(p->tape, x, matrix(p, a), a.bias);
 }
 
+/* x + branch, at the last layer of the branch, which reads h. */
+static rdk_tensor *join(const rdk_pass *p, rdk_tensor *x, rdk_tensor *h, rdk_affine last)
+{
+    if (p->model->config.dropout > 0)
+        return rdk_add(p->tape, x, rdk_nn_drop(p, rdk_nn_linear(p, h, last)));
+    return rdk_linear_add(p->tape, h, matrix(p, last), last.bias, x);
+}
+
 static rdk_tensor *linear_map(const rdk_pass *p, rdk_tensor *x, rdk_affine a, rdk_activation f)
 {
     return rdk_linear_map(p->tape, x, matrix(p, a), a.bias, f);
@@ -89,14 +97,15 @@ static void queries_and_keys(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_ten
     if (probe && probe->k_used) probe->k_used[i] = *k;
 }
 
-static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
+/* The branches: x + what they make of h. */
+static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_tensor *h)
 {
     const rdk_model_config *c = &p->model->config;
     const rdk_layer *y = &p->model->layer[i];
     const rdk_model_probe *probe = p->probe;
     rdk_tensor *q, *k;
-    queries_and_keys(p, i, x, &q, &k);
-    rdk_tensor *v = rdk_nn_linear(p, x, y->v);
+    queries_and_keys(p, i, h, &q, &k);
+    rdk_tensor *v = rdk_nn_linear(p, h, y->v);
     rdk_attention_args args = {.n_heads = c->heads,
                                .scale = y->scale,
                                .causal = c->arch == RDK_DECODER,
@@ -114,7 +123,7 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x)
     }
     rdk_tensor *o = y->score ? rdk_additive_attention(p->tape, q, k, v, y->score, &args)
                              : rdk_attention(p->tape, q, k, v, &args);
-    return rdk_nn_linear(p, o, y->o);
+    return join(p, x, o, y->o);
 }
 
 static rdk_activation activation_of(rdk_mlp kind)
@@ -129,22 +138,21 @@ static rdk_activation activation_of(rdk_mlp kind)
     }
 }
 
-static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x)
+static rdk_tensor *mlp(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_tensor *h)
 {
     const rdk_layer *y = &p->model->layer[i];
     const rdk_mlp kind = p->model->config.mlp;
-    rdk_tensor *h;
     rdk_tape_scope(p->tape, "layer %zu mlp", i);
     if (kind == RDK_MLP_SWIGLU) {
-        h = rdk_nn_linear(p, x, y->in);
-        h = rdk_mul(p->tape, linear_map(p, x, y->gate, RDK_SILU), h);
+        rdk_tensor *in = rdk_nn_linear(p, h, y->in);
+        h = rdk_mul(p->tape, linear_map(p, h, y->gate, RDK_SILU), in);
     } else {
-        h = linear_map(p, x, y->in, activation_of(kind));
+        h = linear_map(p, h, y->in, activation_of(kind));
     }
-    return rdk_nn_linear(p, h, y->out);
+    return join(p, x, h, y->out);
 }
 
-typedef rdk_tensor *(*branch_fn)(const rdk_pass *p, size_t i, rdk_tensor *x);
+typedef rdk_tensor *(*branch_fn)(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_tensor *h);
 
 static bool norm_first(const rdk_pass *p)
 {
@@ -156,8 +164,7 @@ static rdk_tensor *residual(const rdk_pass *p, size_t i, rdk_tensor *x, branch_f
                             rdk_affine norm)
 {
     rdk_tape_scope(p->tape, "layer %zu", i);
-    rdk_tensor *y = branch(p, i, norm_first(p) ? rdk_nn_norm(p, x, norm) : x);
-    x = rdk_add(p->tape, x, rdk_nn_drop(p, y));
+    x = branch(p, i, x, norm_first(p) ? rdk_nn_norm(p, x, norm) : x);
     return norm_first(p) ? x : rdk_nn_norm(p, x, norm);
 }
 

@@ -136,24 +136,18 @@ static void add_run_backward(const run *r)
     deposit(r->n, 1, r->dy, &r->db);
 }
 
-/* dx = dy, or += where there is one already; x is of y's shape. */
-static void pass_on(rdk_tape *t, rdk_tensor *x, const rdk_tensor *y)
-{
-    bool add;
-    rdk_real *dx = rdk_grad_unless_new(t, x, &add);
-    if (!dx) return;
-    (add ? rdk_kernels_get()->axpy : rdk_kernels_get()->scale)(rdk_size(y), 1, y->grad, dx);
-}
-
 static void add_backward(rdk_tape *t, const rdk_node *n)
 {
+    const rdk_kernels *k = rdk_kernels_get();
     size_t size = rdk_size(n->out);
+    bool add;
     if (rdk_size(n->in[0]) != size || rdk_size(n->in[1]) != size) {
         walk_backward(t, n, add_run_backward);
         return;
     }
-    pass_on(t, n->in[0], n->out); /* a residual connection */
-    pass_on(t, n->in[1], n->out);
+    rdk_real *db = rdk_grad_unless_new(t, n->in[1], &add);
+    if (db) (add ? k->axpy : k->scale)(size, 1, n->out->grad, db);
+    rdk_grad_pass_on(t, n, n->in[0]); /* a residual connection */
 }
 
 const rdk_op rdk_op_add = {"add", "y = a + b", add_backward};

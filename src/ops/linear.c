@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * The linear layer, and the same with a function of each element behind it:
- *     y = x W^T + b        y = f(h), h = x W^T + b
- *     x: [.., in], w: [out, in], b: [out] or NULL -> y: [.., out]
- *     dh = dy f'(h)        dx += dh W      dW += dh^T x      db += sum over rows of dh
+ * The linear layer; the same added to something, the end of a residual branch; and with a function
+ * of each element behind it:
+ *     y = x W^T + b        y = r + (x W^T + b)        y = f(h), h = x W^T + b
+ *     x: [.., in], w: [out, in], b: [out] or NULL, r: [.., out] -> y: [.., out]
+ *     dh = dy f'(h)      dx += dh W      dW += dh^T x      db += sum over rows of dh      dr += dy
  * Products are of the tape's precision: with bf16 x, W and dh are rounded where they enter one.
- * The bias is added where the product leaves its registers. h is no tensor of the tape: its own
+ * b and r are added where the product leaves its registers. h is no tensor of the tape: its own
  * backward alone reads it, and leaves dh in its place. */
 #include "product.h"
 #include "shape.h"
 #include "table.h"
+
+#include <string.h>
 
 #include <kernels/kernels.h>
 
@@ -50,6 +53,14 @@ static void linear_backward(rdk_tape *t, const rdk_node *n)
 
 const rdk_op rdk_op_linear = {"linear", "y = x W^T + b", linear_backward};
 
+static void linear_add_backward(rdk_tape *t, const rdk_node *n)
+{
+    product_backward(t, n, n->out->grad);
+    rdk_grad_pass_on(t, n, n->in[3]);
+}
+
+const rdk_op rdk_op_linear_add = {"linear_add", "y = r + (x W^T + b)", linear_add_backward};
+
 static void linear_map_backward(rdk_tape *t, const rdk_node *n)
 {
     const linear_map_saved *s = n->saved;
@@ -64,38 +75,52 @@ const rdk_op rdk_op_linear_map = {
     linear_map_backward,
 };
 
+enum { INPUTS = 4 }; /* x, w, b, r; the last two may be absent */
+
 /* A tensor for y, where the shapes fit. */
-static rdk_tensor *begin(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[3])
+static rdk_tensor *begin(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[INPUTS])
 {
     const rdk_tensor *x = in[0], *w = in[1], *b = in[2];
     if (!rdk_tape_alive(t) || !x || !w) return NULL;
-    if (x->n_dims < 1) return rdk_refuse(t, op, 3, in, "x is a scalar");
+    if (x->n_dims < 1) return rdk_refuse(t, op, INPUTS, in, "x is a scalar");
     if (w->n_dims != 2 || w->dim[1] != rdk_cols(x))
-        return rdk_refuse(t, op, 3, in, "the weight must be [out, %zu]", rdk_cols(x));
+        return rdk_refuse(t, op, INPUTS, in, "the weight must be [out, %zu]", rdk_cols(x));
     if (b && (b->n_dims != 1 || b->dim[0] != w->dim[0]))
-        return rdk_refuse(t, op, 3, in, "the bias must be [%zu]", w->dim[0]);
+        return rdk_refuse(t, op, INPUTS, in, "the bias must be [%zu]", w->dim[0]);
     size_t dim[RDK_MAX_DIMS];
     for (int i = 0; i < x->n_dims; i++) dim[i] = x->dim[i];
     dim[x->n_dims - 1] = w->dim[0];
     return rdk_tape_tensor(t, x->n_dims, dim);
 }
 
-static void forward(rdk_tape *t, rdk_tensor *const in[3], rdk_real *h)
+static void forward(rdk_tape *t, rdk_tensor *const in[INPUTS], rdk_real *h)
 {
-    const rdk_tensor *x = in[0], *w = in[1], *b = in[2];
+    const rdk_tensor *x = in[0], *w = in[1], *b = in[2], *r = in[3];
     rdk_product p = rdk_dense_product(false, true, rdk_rows(x), w->dim[0], rdk_cols(x), x->data,
                                       w->data, h, false);
     p.panels = panels_of(t, w, true);
     if (b) p.bias = b->data;
+    if (r) p.residual = r->data;
     rdk_multiply(t, &p);
 }
 
 rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b)
 {
-    rdk_tensor *in[] = {x, w, b}, *y = begin(t, &rdk_op_linear, in);
+    rdk_tensor *in[INPUTS] = {x, w, b}, *y = begin(t, &rdk_op_linear, in);
     if (!y) return NULL;
     forward(t, in, y->data);
     return rdk_tape_record(t, &rdk_op_linear, y, 3, in, NULL);
+}
+
+rdk_tensor *rdk_linear_add(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b, rdk_tensor *r)
+{
+    rdk_tensor *in[INPUTS] = {x, w, b, r}, *y = begin(t, &rdk_op_linear_add, in);
+    if (!y || !r) return NULL;
+    if (r->n_dims != y->n_dims || memcmp(r->dim, y->dim, sizeof r->dim[0] * (size_t)r->n_dims) != 0)
+        return rdk_refuse(t, &rdk_op_linear_add, INPUTS, in, "r must be [.., %zu], as x W^T is",
+                          rdk_cols(y));
+    forward(t, in, y->data);
+    return rdk_tape_record(t, &rdk_op_linear_add, y, INPUTS, in, NULL);
 }
 
 rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b,
@@ -110,7 +135,7 @@ rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
     if ((size_t)f >= sizeof map_of / sizeof *map_of)
         return rdk_tape_fail(t, RDK_EVALUE, "linear_map: there is no activation %d (0 to 3)",
                              (int)f);
-    rdk_tensor *in[] = {x, w, b}, *y = begin(t, &rdk_op_linear_map, in);
+    rdk_tensor *in[INPUTS] = {x, w, b}, *y = begin(t, &rdk_op_linear_map, in);
     linear_map_saved *saved = rdk_tape_alloc(t, 1, sizeof *saved);
     if (!y || !saved) return NULL;
     *saved = (linear_map_saved){map_of[f], rdk_tape_alloc(t, rdk_size(y), sizeof *saved->h)};

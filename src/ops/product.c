@@ -33,9 +33,9 @@ void rdk_multiply(rdk_tape *t, const rdk_product *p)
 {
     if (rdk_tape_precision(t) == RDK_BF16)
         multiply_bf16(t, p);
-    else if (p->bias || p->panels)
+    else if (p->bias || p->residual || p->panels)
         rdk_kernels_get()->linear(p->m, p->n, p->k, p->a, p->panels ? p->panels : p->b,
-                                  p->panels != NULL, p->bias, p->c);
+                                  p->panels != NULL, p->bias, p->residual, p->c);
     else
         rdk_kernels_get()->gemm(p->ta, p->tb, p->m, p->n, p->k, p->a, p->lda, p->b, p->ldb, p->c,
                                 p->ldc, p->accumulate);

@@ -11,9 +11,10 @@ rdk_tensor *rdk_refuse(rdk_tape *t, const rdk_op *op, int n, rdk_tensor *const *
     enum { SHAPES_TEXT = 330, RULE_TEXT = 150 };
     char shapes[SHAPES_TEXT] = "", why[RULE_TEXT], one[RDK_SHAPE_TEXT];
     size_t used = 0;
+    while (n > 0 && !x[n - 1]) n--; /* the last that is there follows an "and" */
     for (int i = 0; i < n && used < sizeof shapes; i++) {
         if (!x[i]) continue;
-        const char *link = used == 0 ? "" : i + 1 < n && x[i + 1] ? ", " : " and ";
+        const char *link = used == 0 ? "" : i + 1 < n ? ", " : " and ";
         int added =
             snprintf(shapes + used, sizeof shapes - used, "%s%s", link, rdk_shape_text(x[i], one));
         used += (size_t)added;

@@ -6,6 +6,7 @@
 static const rdk_op *const ops[] = {
     &rdk_op_matmul,
     &rdk_op_linear,
+    &rdk_op_linear_add,
     &rdk_op_linear_map,
     &rdk_op_spectral_scale,
     &rdk_op_add,

@@ -14,6 +14,8 @@ BUILDER(matmul_nt, rdk_matmul(t, x[0], false, x[1], true))
 BUILDER(matmul_tt, rdk_matmul(t, x[0], true, x[1], true))
 BUILDER(linear, rdk_linear(t, x[0], x[1], NULL))
 BUILDER(linear_bias, rdk_linear(t, x[0], x[1], x[2]))
+BUILDER(linear_added, rdk_linear_add(t, x[0], x[1], x[2], x[3]))
+BUILDER(linear_added_alone, rdk_linear_add(t, x[0], x[1], NULL, x[2]))
 BUILDER(linear_relu, rdk_linear_map(t, x[0], x[1], x[2], RDK_RELU))
 BUILDER(linear_gelu, rdk_linear_map(t, x[0], x[1], x[2], RDK_GELU))
 BUILDER(linear_gelu_tanh, rdk_linear_map(t, x[0], x[1], x[2], RDK_GELU_TANH))
@@ -131,6 +133,9 @@ static const row rows[] = {
     {"linear", linear, 2, {"rk", "nk"}, ANY},
     {"linear", linear_bias, 3, {"brk", "nk", "n"}, ANY},
     {"linear", linear_bias, 3, {"k", "nk", "n"}, ANY},
+    {"linear_add", linear_added, 4, {"brk", "nk", "n", "brn"}, ANY},
+    {"linear_add", linear_added, 4, {"k", "nk", "n", "n"}, ANY},
+    {"linear_add", linear_added_alone, 3, {"rk", "nk", "rn"}, ANY},
     {"linear_map", linear_relu, 3, {"rk", "nk", "n"}, POSITIVE},
     {"linear_map", linear_gelu, 3, {"brk", "nk", "n"}, ANY},
     {"linear_map", linear_gelu_tanh, 3, {"brk", "nk", "n"}, ANY},

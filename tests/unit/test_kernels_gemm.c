@@ -185,30 +185,32 @@ START_TEST(crowded_rows_change_no_bit)
 }
 END_TEST
 
-/* A layer is the product with W transposed and then the bias, bit by bit, and panels that were laid
- * out once change none. Nothing past the ends of y is met. */
-START_TEST(a_layer_is_its_product_and_then_its_bias)
+/* A layer is the product with W transposed, then the bias, then what it is added to, bit by bit,
+ * and panels that were laid out once change none. Nothing past the ends of y is met. */
+START_TEST(a_layer_is_its_product_and_then_what_is_added)
 {
     const rdk_kernels *k = rdk_kernels_at(_i);
     if (!k) return;
     static const size_t shape[][3] = {{5, 7, 3},      {25, 65, 31},  {13, 64, 300}, {1, 1, 1},
                                       {4, 33, 0},     {0, 3, 2},     {3, 0, 2},     {40, 96, 700},
                                       {30, 48, 1024}, {5, 33, 1100}, {3, 7, 1100}};
-    for (size_t f = 0; f < 4 * COUNT(shape); f++) {
-        const size_t *s = shape[f / 4], m = s[0], n = s[1], depth = s[2];
-        bool in_panels = f & 1, biased = f & 2;
+    for (size_t f = 0; f < 8 * COUNT(shape); f++) {
+        const size_t *s = shape[f / 8], m = s[0], n = s[1], depth = s[2];
+        bool in_panels = f & 1, biased = f & 2, added = f & 4;
         matrix x = matrix_new(m, depth, 0, 1), w = matrix_new(n, depth, 0, 2);
-        matrix bias = matrix_new(1, n, 0, 4), y = matrix_new(m, n, 0, 3), want = matrix_copy(&y);
+        matrix bias = matrix_new(1, n, 0, 4), residual = matrix_new(m, n, 0, 5);
+        matrix y = matrix_new(m, n, 0, 3), want = matrix_copy(&y);
         rdk_real *panels = rdk_alloc(rdk_panels_size(n, depth), sizeof *panels, NULL);
         product(k, false, true, depth, &x, &w, &want, false);
         for (size_t i = 0; biased && i < m * n; i++) want.at[i] += bias.at[i % n];
+        for (size_t i = 0; added && i < m * n; i++) want.at[i] += residual.at[i];
         k->panels(n, depth, w.at, w.ld, panels);
         k->linear(m, n, depth, x.at, in_panels ? panels : w.at, in_panels, biased ? bias.at : NULL,
-                  y.at);
-        ck_assert_msg(matrix_same(&y, &want), "%s %d%d [%zu, %zu, %zu]", k->isa, in_panels, biased,
-                      m, n, depth);
+                  added ? residual.at : NULL, y.at);
+        ck_assert_msg(matrix_same(&y, &want), "%s %d%d%d [%zu, %zu, %zu]", k->isa, in_panels,
+                      biased, added, m, n, depth);
         rdk_free(x.all), rdk_free(w.all), rdk_free(bias.all), rdk_free(y.all), rdk_free(want.all);
-        rdk_free(panels);
+        rdk_free(residual.all), rdk_free(panels);
     }
 }
 END_TEST
@@ -252,7 +254,7 @@ RDK_TEST_MAIN("kernels_gemm", {
     ADD_LOOP(any_number_of_threads_gives_the_same_bits, TABLES);
     ADD_LOOP(cutting_changes_no_bit, TABLES);
     ADD_LOOP(crowded_rows_change_no_bit, TABLES);
-    ADD_LOOP(a_layer_is_its_product_and_then_its_bias, TABLES);
+    ADD_LOOP(a_layer_is_its_product_and_then_what_is_added, TABLES);
     ADD_LOOP(nothing_to_sum_gives_zero_or_what_was, TABLES);
     ADD_LOOP(nan_stays_in_its_row, TABLES);
 })

@@ -101,7 +101,7 @@ static void run_products(const rdk_kernels *k, const inputs *in, outcome *out)
 {
     k->gemm(false, true, ROWS, COLS, COLS, in->x, COLS, in->y, COLS, out->a, COLS, false);
     k->gemm(true, false, COLS, COLS, ROWS, in->x, COLS, in->y, COLS, out->b, COLS, false);
-    k->linear(ROWS, COLS, COLS, in->x, in->y, false, in->z, out->c);
+    k->linear(ROWS, COLS, COLS, in->x, in->y, false, in->z, in->x, out->c);
 }
 
 static void run_products_bf16(const rdk_kernels *k, const inputs *in, outcome *out)

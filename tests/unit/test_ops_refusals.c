@@ -89,6 +89,8 @@ CALL(bad_matmul_1d, rdk_matmul(t, a, false, flat(t, b), false))
 CALL(bad_batch, rdk_matmul(t, cube(t, a), true, cube(t, b), false))
 CALL(bad_linear, rdk_linear(t, a, b, NULL))
 CALL(bad_bias, rdk_linear(t, a, a, flat(t, b)))
+CALL(bad_linear_add, rdk_linear_add(t, a, b, NULL, a))
+CALL(bad_residual, rdk_linear_add(t, a, a, NULL, a))
 CALL(bad_linear_map, rdk_linear_map(t, a, b, NULL, RDK_GELU))
 CALL(bad_activation, rdk_linear_map(t, a, a, NULL, (rdk_activation)(RDK_SILU + 1)))
 CALL(bad_add, rdk_add(t, a, b))
@@ -155,6 +157,8 @@ static const refusal refusals[] = {
     {{"matmul of [2, 3] and [20]", "two dimensions"}, RDK_ESHAPE, bad_matmul_1d},
     {{"matmul of [2, 1, 3] and [4, 1, 5]", "leading dimensions"}, RDK_ESHAPE, bad_batch},
     {{"linear of [2, 3] and [4, 5]", "[out, 3]"}, RDK_ESHAPE, bad_linear},
+    {{"linear_add of [2, 3], [4, 5] and [2, 3]", "[out, 3]"}, RDK_ESHAPE, bad_linear_add},
+    {{"linear_add of [2, 3], [2, 3] and [2, 3]", "[.., 2], as x W^T"}, RDK_ESHAPE, bad_residual},
     {{"linear_map of [2, 3] and [4, 5]", "[out, 3]"}, RDK_ESHAPE, bad_linear_map},
     {{"linear_map", "no activation 4"}, RDK_EVALUE, bad_activation},
     {{"linear of [2, 3], [2, 3] and [20]", "must be [2]"}, RDK_ESHAPE, bad_bias},

@@ -65,6 +65,7 @@ START_TEST(products_by_hand)
     rdk_tensor *empty = rdk_tape_leaf(t, 2, DIMS(2, 0), NULL, true);
     ASSERT_VALUES(rdk_matmul(t, empty, false, empty, true), 0, 0, 0, 0);
     ASSERT_VALUES(rdk_linear(t, a, a, LEAF(DIMS(2), 1, 100, 200)), 114, 232, 132, 277);
+    ASSERT_VALUES(rdk_linear_add(t, a, a, NULL, LEAF(DIMS(2, 2), 2, 1, 2, 3, 4)), 15, 34, 35, 81);
     /* h = [2 - 3, 4 - 2] */
     rdk_tensor *two = LEAF(DIMS(2, 1), 2, 1, 2), *bias = LEAF(DIMS(2), 1, -3, -2);
     rdk_tensor *x = LEAF(DIMS(1), 1, 2);
@@ -109,6 +110,37 @@ START_TEST(a_layer_with_its_activation_has_the_bits_of_the_two)
         layer(f, true, fused);
         layer(f, false, apart);
         ck_assert_msg(memcmp(fused, apart, sizeof fused) == 0, "activation %d", (int)f);
+    }
+}
+END_TEST
+
+/* y, dx, dW, db and dr of r + layer, in one op or in two. r is used elsewhere too. */
+static void added(bool fused, bool keeps, rdk_real *out)
+{
+    rdk_tape_reset(t);
+    rdk_tape_keep_gradients(t, keeps);
+    rdk_tensor *x = waves(2, DIMS(ROWS, IN), 0), *w = waves(2, DIMS(OUT, IN), 1);
+    rdk_tensor *b = waves(1, DIMS(OUT), 2), *dy = waves(2, DIMS(ROWS, OUT), 3);
+    rdk_tensor *leaf = waves(2, DIMS(ROWS, OUT), 4), *r = rdk_scale(t, leaf, 3);
+    rdk_tensor *h = rdk_tanh(t, r);
+    rdk_tensor *y = fused ? rdk_linear_add(t, x, w, b, r) : rdk_add(t, r, rdk_linear(t, x, w, b));
+    ck_assert(rdk_tape_backward_from(t, rdk_mul(t, y, h), dy->data));
+    memcpy(out, y->data, ROWS * OUT * sizeof *out);
+    memcpy(out += ROWS * OUT, leaf->grad, ROWS * OUT * sizeof *out);
+    memcpy(out += ROWS * OUT, x->grad, ROWS * IN * sizeof *out);
+    memcpy(out += ROWS * IN, w->grad, OUT * IN * sizeof *out);
+    memcpy(out + OUT * IN, b->grad, OUT * sizeof *out);
+    rdk_tape_keep_gradients(t, false);
+}
+
+START_TEST(the_end_of_a_branch_has_the_bits_of_layer_and_sum)
+{
+    static rdk_real want[2 * ROWS * OUT + ROWS * IN + OUT * IN + OUT],
+        got[sizeof want / sizeof *want];
+    added(false, true, want); /* each gradient in an array of its own */
+    for (int way = 0; way < 4; way++) {
+        added(way & 1, way & 2, got);
+        ck_assert_msg(memcmp(got, want, sizeof want) == 0, "way %d", way);
     }
 }
 END_TEST
@@ -375,6 +407,7 @@ RDK_TEST_MAIN("ops: values", {
     tcase_add_checked_fixture(tc, setup, teardown);
     ADD(products_by_hand);
     ADD(a_layer_with_its_activation_has_the_bits_of_the_two);
+    ADD(the_end_of_a_branch_has_the_bits_of_layer_and_sum);
     ADD_LOOP(batches_of_products, 12);
     ADD(arithmetic);
     ADD(broadcasting);
