@@ -215,11 +215,23 @@ typedef struct rdk_model_probe {
     rdk_real *score_max;           /* [layers, H]: raised to the largest score of each head */
 } rdk_model_probe;
 
+/* Some tokens of a batch: b T + t of each, in any order. */
+typedef struct rdk_model_tokens {
+    size_t n;
+    const int32_t *at; /* [n] */
+} rdk_model_tokens;
+
 /* logits: [B, T, V] of tokens [B, T]; lengths: [B] or NULL (all T). T <= max_len.
  * Sets the tape's scopes ("layer 0 attention"). NULL on failure (see the tape's status). */
 rdk_tensor *rdk_model_logits(rdk_model *m, rdk_tape *t, size_t batch, size_t len,
                              const int32_t *tokens, const int32_t *lengths,
                              const rdk_model_probe *probe);
+/* The same of some tokens alone: logits [n, V]; NULL: of all. What follows the last attention is
+ * computed of no others, and bit by bit as beside them; with dropout, other elements are dropped
+ * there. */
+rdk_tensor *rdk_model_logits_of(rdk_model *m, rdk_tape *t, size_t batch, size_t len,
+                                const int32_t *tokens, const int32_t *lengths,
+                                const rdk_model_tokens *only, const rdk_model_probe *probe);
 /* The same pass, but no further than q and k of the last layer. Fills q, k, q_used and k_used of
  * all layers, rows and score_max of all but the last. False on failure, as there. */
 bool rdk_model_queries(rdk_model *m, rdk_tape *t, size_t batch, size_t len, const int32_t *tokens,

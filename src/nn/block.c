@@ -37,6 +37,14 @@ rdk_tensor *rdk_nn_linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a)
     return rdk_linear(p->tape, x, matrix(p, a), a.bias);
 }
 
+/* x behind the attention of layer i: of the last one, only the tokens that are asked for go on. */
+static rdk_tensor *asked_for(const rdk_pass *p, size_t i, rdk_tensor *x)
+{
+    if (!x || !p->only || i + 1 < p->model->config.layers) return x;
+    x = rdk_reshape(p->tape, x, 2, (size_t[]){p->batch * p->len, rdk_cols(x)});
+    return rdk_embedding(p->tape, x, p->only->at, 1, &p->only->n);
+}
+
 /* x + branch, at the last layer of the branch, which reads h. */
 static rdk_tensor *join(const rdk_pass *p, rdk_tensor *x, rdk_tensor *h, rdk_affine last)
 {
@@ -123,7 +131,7 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_ten
     }
     rdk_tensor *o = y->score ? rdk_additive_attention(p->tape, q, k, v, y->score, &args)
                              : rdk_attention(p->tape, q, k, v, &args);
-    return join(p, x, o, y->o);
+    return join(p, asked_for(p, i, x), asked_for(p, i, o), y->o);
 }
 
 static rdk_activation activation_of(rdk_mlp kind)

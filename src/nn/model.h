@@ -76,13 +76,15 @@ typedef struct rdk_pass {
     rdk_tape *tape;
     size_t batch, len;
     const int32_t *lengths;
+    const rdk_model_tokens *only; /* whose logits are asked for; NULL: all */
     const rdk_model_probe *probe;
 } rdk_pass;
 
 rdk_tensor *rdk_nn_linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a);
 rdk_tensor *rdk_nn_norm(const rdk_pass *p, rdk_tensor *x, rdk_affine norm);
 rdk_tensor *rdk_nn_drop(const rdk_pass *p, rdk_tensor *x);
-/* x: [B, T, d_model] -> [B, T, d_model], through layer i. */
+/* x: [B, T, d_model] -> [B, T, d_model], through layer i; through the last, where only some tokens
+ * are asked for, -> [n, d_model]. */
 rdk_tensor *rdk_nn_block(const rdk_pass *p, size_t i, rdk_tensor *x);
 /* No further in layer i than its q and k, for the probe. */
 bool rdk_nn_queries(const rdk_pass *p, size_t i, rdk_tensor *x);

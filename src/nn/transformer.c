@@ -33,8 +33,15 @@ rdk_tensor *rdk_model_logits(rdk_model *m, rdk_tape *t, size_t batch, size_t len
                              const int32_t *tokens, const int32_t *lengths,
                              const rdk_model_probe *probe)
 {
+    return rdk_model_logits_of(m, t, batch, len, tokens, lengths, NULL, probe);
+}
+
+rdk_tensor *rdk_model_logits_of(rdk_model *m, rdk_tape *t, size_t batch, size_t len,
+                                const int32_t *tokens, const int32_t *lengths,
+                                const rdk_model_tokens *only, const rdk_model_probe *probe)
+{
     const rdk_model_config *c = &m->config;
-    rdk_pass p = {m, t, batch, len, lengths, probe};
+    rdk_pass p = {m, t, batch, len, lengths, only, probe};
     if (!fits(&p)) return NULL;
     rdk_tensor *x = embed(&p, tokens);
     for (size_t i = 0; i < c->layers; i++) x = rdk_nn_block(&p, i, x);
@@ -47,7 +54,7 @@ bool rdk_model_queries(rdk_model *m, rdk_tape *t, size_t batch, size_t len, cons
                        const int32_t *lengths, const rdk_model_probe *probe)
 {
     const size_t last = m->config.layers - 1;
-    rdk_pass p = {m, t, batch, len, lengths, probe};
+    rdk_pass p = {m, t, batch, len, lengths, NULL, probe};
     if (!fits(&p)) return false;
     rdk_tensor *x = embed(&p, tokens);
     for (size_t i = 0; i < last; i++) x = rdk_nn_block(&p, i, x);

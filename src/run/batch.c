@@ -67,6 +67,11 @@ uint64_t rdk_batch_counted(const rdk_batch *b)
     return counted;
 }
 
+double rdk_batch_share(const rdk_batch *b)
+{
+    return (double)rdk_batch_counted(b) / ((double)b->n * (double)b->len);
+}
+
 rdk_score rdk_batch_score(const rdk_batch *b)
 {
     rdk_score p = {0};

@@ -16,6 +16,7 @@ void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds)
         c->measured_steps++;
     } else {
         c->plain += seconds;
+        c->plain_flops += rdk_step_flops(&r->config, rdk_batch_share(&r->batch));
         c->plain_steps++;
     }
 }

@@ -12,31 +12,14 @@ void rdk_evaluate_begin(rdk_tape *t, bool recording)
     rdk_tape_training(t, false, (rdk_stream){0}, 0);
 }
 
-/* Forward alone; on the tape of this worker until its next reset. */
-static rdk_tensor *logits_of(rdk_trainer *r, const rdk_pass_at *at, bool recording)
-{
-    const rdk_batch *b = &r->eval_batch;
-    rdk_tape *t = at->tape;
-    rdk_evaluate_begin(t, recording);
-    rdk_tensor *logits = rdk_model_logits(r->model, t, at->n, b->len, b->input + at->first * b->len,
-                                          b->length + at->first, NULL);
-    rdk_tape_recording(t, true);
-    if (!logits) rdk_fail_with_tape(at);
-    return logits;
-}
-
-/* The losses of these sequences of r->eval_batch, and their sum over the tokens. */
+/* The losses of these sequences of r->eval_batch, and their sum over the tokens; on the tape of
+ * this worker until its next reset. */
 static rdk_tensor *losses(rdk_trainer *r, const rdk_pass_at *at, bool recording)
 {
-    rdk_batch *b = &r->eval_batch;
-    size_t token = at->first * b->len;
-    rdk_tensor *logits = logits_of(r, at, recording);
-    if (!logits) return NULL;
-    rdk_tape_scope(at->tape, "the loss");
-    /* recorded where the logits were: else they need no gradient */
-    double tokens = (double)at->n * (double)b->len;
-    rdk_tensor *loss = rdk_cross_entropy(at->tape, logits, b->target + token, tokens,
-                                         b->nll + token, b->best + token);
+    double tokens = (double)at->n * (double)r->eval_batch.len;
+    rdk_evaluate_begin(at->tape, recording);
+    rdk_tensor *loss = rdk_batch_loss(&r->eval_batch, r->model, at, tokens, NULL);
+    rdk_tape_recording(at->tape, true);
     if (!loss) rdk_fail_with_tape(at);
     return loss;
 }

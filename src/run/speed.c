@@ -15,14 +15,16 @@
 #include "kernels/kernels.h"
 #include "words.h"
 
-double rdk_step_flops(const rdk_config *c)
+double rdk_step_flops(const rdk_config *c, double counted)
 {
     const rdk_model_config *m = &c->model;
     double width = (double)m->d_model, inner = (double)(m->heads * m->d_k),
            len = (double)m->max_len;
     double in_mlp = m->mlp == RDK_MLP_NONE ? 0 : m->mlp == RDK_MLP_SWIGLU ? 3 : 2;
-    double layer = 4 * width * inner + in_mlp * width * (double)m->d_ff + 2 * inner * len;
-    double token = (double)m->layers * layer + width * (double)m->vocab;
+    double attention = 3 * width * inner + 2 * inner * len;
+    double behind = width * inner + in_mlp * width * (double)m->d_ff;
+    double token = (double)m->layers * attention + ((double)m->layers - 1 + counted) * behind +
+                   counted * width * (double)m->vocab;
     return 6 * token * len * (double)c->batch * (double)c->accum; /* forward 2, backward 4 */
 }
 
@@ -84,9 +86,8 @@ void rdk_speed_summary(const rdk_trainer *r, FILE *out)
     static const double least = 1; /* seconds of training of which a rate is told */
     const rdk_cost *c = &r->cost;
     if (!(c->plain > least)) return;
-    double rate = rdk_step_flops(&r->config) * (double)c->plain_steps / c->plain;
     fprintf(out, "speed    gradients at ");
-    say_rate(r, out, rate, rdk_speed_peak());
+    say_rate(r, out, c->plain_flops / c->plain, rdk_speed_peak());
     fprintf(out, "\n");
 }
 
@@ -111,7 +112,7 @@ static double try_steps(rdk_trainer *r)
 static void time_line(rdk_trainer *r, FILE *out)
 {
     static const double supposed_share = 0.35, longest = 1;
-    double peak = rdk_speed_peak(), flops = rdk_step_flops(&r->config);
+    double peak = rdk_speed_peak(), flops = rdk_step_flops(&r->config, rdk_batch_share(&r->batch));
     double seconds = flops / (supposed_share * peak);
     bool tries = seconds < longest;
     if (tries) seconds = try_steps(r);
@@ -141,10 +142,13 @@ void rdk_speed_lines(rdk_trainer *r, FILE *out)
 {
     static const double mebi = 1 << 20;
     rdk_text n = {0};
-    double flops = rdk_step_flops(&r->config), tanhs = step_tanhs(r);
+    rdk_batch_train(&r->batch, r->task, r->config.seed, 0);
+    double share = rdk_batch_share(&r->batch), flops = rdk_step_flops(&r->config, share);
+    double tanhs = step_tanhs(r);
     rdk_words_count(&n, (uint64_t)(r->batch.n * r->batch.len));
-    fprintf(out, "\na step   %s tokens, %.4g GFLOP (attention in full)", n.data ? n.data : "",
-            flops / 1e9);
+    fprintf(out, "\na step   %s tokens", n.data ? n.data : "");
+    if (share < 1) fprintf(out, ", %.3g%% of them with a target that counts", 100 * share);
+    fprintf(out, ", %.4g GFLOP (attention in full)", flops / 1e9);
     if (tanhs > 0) fprintf(out, " and %.4g G tanh", tanhs / 1e9);
     fprintf(out,
             ", at least %.4g MiB moved\n         its %zu sequences are cut into %zu group%s, each "

@@ -89,9 +89,7 @@ static rdk_model *model_of(const rdk_trainer *r, size_t group)
 static bool pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
 {
     const update *u = context;
-    rdk_batch *b = &r->batch;
     rdk_tape *t = at->tape;
-    size_t token = at->first * b->len;
 
     rdk_model_probe probe = {0};
     if (u->measuring) probe = *rdk_measure_probe(r->measure, at->worker, at->first);
@@ -100,11 +98,7 @@ static bool pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
     rdk_tape_reset(t);
     rdk_tape_training(t, true, (rdk_stream){r->config.seed, RDK_FOR_DROPOUT, r->step},
                       (uint32_t)at->first);
-    rdk_tensor *logits = rdk_model_logits(model_of(r, at->group), t, at->n, b->len,
-                                          b->input + token, b->length + at->first, &probe);
-    rdk_tape_scope(t, "the loss");
-    rdk_tensor *loss = rdk_cross_entropy(t, logits, b->target + token, u->counted, b->nll + token,
-                                         b->best + token);
+    rdk_tensor *loss = rdk_batch_loss(&r->batch, model_of(r, at->group), at, u->counted, &probe);
     if (loss && !isfinite(loss->data[0]))
         return rdk_fail_on_loss(r, at, "the loss", (double)loss->data[0]);
     if (!loss || !rdk_tape_backward(t, loss)) return rdk_fail_with_tape(at);

@@ -47,6 +47,7 @@ enum { RDK_ISA_TEXT = 128 };
 /* Where the seconds of this call go, to tell what measuring costs; see cost.c. */
 typedef struct rdk_cost {
     double plain, measured; /* in gradients, without and with statistics */
+    double plain_flops;
     uint64_t plain_steps, measured_steps;
     double apart; /* in what is done for measuring alone */
 } rdk_cost;
@@ -119,6 +120,7 @@ void rdk_batch_train(rdk_batch *b, const rdk_task *task, uint64_t seed, uint64_t
 /* The n held-out sequences from `first` on, at most b->n of them; the rest of b is empty. */
 void rdk_batch_eval(rdk_batch *b, const rdk_task *task, uint64_t seed, uint64_t first, size_t n);
 uint64_t rdk_batch_counted(const rdk_batch *b);
+double rdk_batch_share(const rdk_batch *b); /* of the tokens that are counted */
 /* From nll and best. No counted target: loss and accuracies 0. */
 rdk_score rdk_batch_score(const rdk_batch *b);
 
@@ -143,6 +145,13 @@ typedef bool (*rdk_pass_fn)(rdk_trainer *r, const rdk_pass_at *at, void *context
  * run at the same time, so fn writes only what belongs to its sequences, group or worker. False:
  * some fn was, and r->status is that of the first group where one was. */
 bool rdk_passes(rdk_trainer *r, size_t n, size_t groups, rdk_pass_fn fn, void *context);
+
+/* ---- loss.c ---------------------------------------------------------------------------------- */
+
+/* The loss of these sequences of b through m, divided by denominator, on their tape; fills what
+ * belongs to them of nll and best, where a target counts. NULL: the tape has failed. */
+rdk_tensor *rdk_batch_loss(rdk_batch *b, rdk_model *m, const rdk_pass_at *at, double denominator,
+                           const rdk_model_probe *probe);
 
 /* ---- step.c ---------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A pass through a model: what it sees (no future, no padding), that looking changes no bit, and
- * what dropout drops, and when. */
+ * A pass through a model: what it sees (no future, no padding), that looking changes no bit, nor
+ * what else is asked for, and what dropout drops, and when. */
 #include "model_case.h"
 
 /* logits [len, VOCAB] of one sequence, into out. */
@@ -139,6 +139,65 @@ START_TEST(queries_and_keys_alone)
 }
 END_TEST
 
+/* The gradient of the mean loss of these tokens alone, or with NULL of those whose targets count.
+ */
+static void gradient_of(rdk_model *m, rdk_tape *t, const rdk_model_tokens *only, rdk_real *grads)
+{
+    int32_t tokens[BATCH * LEN], targets[BATCH * LEN], of_only[BATCH * LEN];
+    double counted = 0;
+    fixed_batch(BATCH * LEN, tokens, targets);
+    for (int i = 0; i < BATCH * LEN; i++) counted += targets[i] != RDK_IGNORE;
+    for (size_t r = 0; only && r < only->n; r++) of_only[r] = targets[only->at[r]];
+    rdk_tape_reset(t);
+    rdk_model_zero_grad(m);
+    rdk_tensor *y = rdk_model_logits_of(m, t, BATCH, LEN, tokens, NULL, only, NULL);
+    rdk_tensor *loss = rdk_cross_entropy(t, y, only ? of_only : targets, counted, NULL, NULL);
+    ck_assert_msg(rdk_tape_backward(t, loss), "%s", rdk_tape_status(t)->message);
+    memcpy(grads, rdk_model_grads(m), rdk_model_size(m) * sizeof *grads);
+}
+
+/* Asked for in any order, twice, all, or none: the logits are the bits of those of all; and those
+ * that count give the gradient of all, where the others do not. */
+START_TEST(tokens_that_are_asked_for)
+{
+    static const int32_t some[] = {BATCH * LEN - 1, 2, 0, 2, 9};
+    int32_t tokens[BATCH * LEN], targets[BATCH * LEN], all[BATCH * LEN], counted[BATCH * LEN];
+    rdk_tape *t = new_tape(), *whole = new_tape();
+    rdk_model_config c = variant_config(_i);
+    rdk_model *m = new_model(&c);
+    fixed_batch(BATCH * LEN, tokens, targets);
+    rdk_model_tokens that_count = {0, counted};
+    for (int32_t i = 0; i < BATCH * LEN; i++) {
+        all[i] = i;
+        if (targets[i] != RDK_IGNORE) counted[that_count.n++] = i;
+    }
+    enum { SOME = sizeof some / sizeof *some, ASKED = 3 };
+    const rdk_model_tokens asked[ASKED] = {{SOME, some}, {BATCH * LEN, all}, {0, NULL}};
+    rdk_tensor *want = rdk_model_logits(m, whole, BATCH, LEN, tokens, NULL, NULL);
+    for (int a = 0; a < ASKED; a++) {
+        const size_t n = asked[a].n;
+        rdk_tape_reset(t);
+        rdk_tensor *y = rdk_model_logits_of(m, t, BATCH, LEN, tokens, NULL, &asked[a], NULL);
+        ck_assert_msg(y && y->n_dims == 2 && y->dim[0] == n && y->dim[1] == VOCAB, "%s",
+                      rdk_tape_status(t)->message);
+        for (size_t r = 0; r < n; r++)
+            ck_assert_mem_eq(y->data + r * VOCAB, want->data + asked[a].at[r] * VOCAB,
+                             VOCAB * sizeof *y->data);
+    }
+    const size_t size = rdk_model_size(m);
+    rdk_real *full = malloc(size * sizeof *full), *part = malloc(size * sizeof *part);
+    gradient_of(m, t, NULL, full);
+    gradient_of(m, t, &that_count, part);
+    for (size_t i = 0; i < size; i++)
+        ck_assert_close((double)part[i], (double)full[i], 1e-5, norm_of(full, size));
+    gradient_of(m, t, &asked[2], part);
+    for (size_t i = 0; i < size; i++) ck_assert(part[i] == 0);
+    free(full), free(part);
+    rdk_model_free(m);
+    rdk_tape_free(t), rdk_tape_free(whole);
+}
+END_TEST
+
 static void check_same_pass(rdk_model *m, rdk_tape *t, double loss, const rdk_real *grads)
 {
     ck_assert(loss == loss_of(m, t, NULL, NULL, true));
@@ -255,6 +314,7 @@ RDK_TEST_MAIN("passes of a model", {
     ADD_LOOP(padding_is_never_seen, VARIANTS);
     ADD(a_probe_changes_no_bit);
     ADD_LOOP(queries_and_keys_alone, VARIANTS);
+    ADD_LOOP(tokens_that_are_asked_for, VARIANTS);
     ADD_LOOP(packing_changes_no_bit, 2 * VARIANTS);
     ADD(dropout_drops_in_training_alone);
     ADD(dropout_stands_where_it_should);

@@ -68,7 +68,7 @@ START_TEST(several_passes_and_one)
     rdk_trainer *r = new_trainer(cuts[_i][0], cuts[_i][1]);
     size_t size = rdk_model_size(r->model);
     rdk_real *once = rdk_alloc(size, sizeof *once, &status);
-    ck_assert_uint_lt(rdk_pass_sequences(&r->config), 4); /* 129 tokens, 256 fit */
+    ck_assert_uint_lt(rdk_pass_sequences(&r->config), 4); /* 127 tokens, 256 fit */
     double loss = loss_of_one_pass(r), largest = 0;
     memcpy(once, rdk_model_grads(r->model), size * sizeof *once);
     rdk_step_report report;
@@ -102,6 +102,39 @@ START_TEST(dropped_is_zeroed)
     pass_once(r); /* settled: added to */
     ck_assert_mem_eq(g, zeroed, size * sizeof *g);
     rdk_free(zeroed);
+    free_trainer(r);
+}
+END_TEST
+
+/* As after the last of the held-out sequences: a loss of 0, and no gradient. */
+START_TEST(no_target_counts)
+{
+    rdk_trainer *r = new_trainer("7", "1");
+    rdk_batch *b = &r->batch;
+    const rdk_pass_at at = {.n = b->n, .tape = r->tapes[0], .status = &status};
+    rdk_batch_train(b, r->task, r->config.seed, 0);
+    ck_assert_close(rdk_batch_share(b), 64.0 / 127, 1e-12, 0);
+    for (size_t i = 0; i < b->n * b->len; i++) b->target[i] = RDK_IGNORE;
+    ck_assert(rdk_batch_share(b) == 0);
+    rdk_model_zero_grad(r->model);
+    rdk_tape_reset(at.tape);
+    rdk_tensor *loss = rdk_batch_loss(b, r->model, &at, 1, NULL);
+    ck_assert_msg(loss && loss->data[0] == 0, "%s", rdk_tape_status(at.tape)->message);
+    ck_assert(rdk_tape_backward(at.tape, loss));
+    for (size_t i = 0; i < rdk_model_size(r->model); i++)
+        ck_assert(rdk_model_grads(r->model)[i] == 0);
+    free_trainer(r);
+}
+END_TEST
+
+/* A multiply-add is two operations, forward and twice backward; 7 sequences of 127 tokens. */
+START_TEST(operations_of_a_step)
+{
+    rdk_trainer *r = new_trainer("7", "1");
+    const double of_all = 3 * 32 * 32 + 2 * 127 * 32; /* Q, K, V, and both products of attention */
+    const double of_counted = 32.0 * 32 + 2 * 32 * 1024 + 32 * r->config.model.vocab;
+    ck_assert(rdk_step_flops(&r->config, 1) == 6 * 7 * 127 * (of_all + of_counted));
+    ck_assert(rdk_step_flops(&r->config, 0.25) == 6 * 7 * 127 * (of_all + of_counted / 4));
     free_trainer(r);
 }
 END_TEST
@@ -177,7 +210,7 @@ START_TEST(threads_change_no_bit)
     rdk_threads_set(1);
     rdk_trainer *one = new_trainer("9", "2");
     rdk_step_report of_one, of_many;
-    ck_assert_uint_eq(one->groups, 8); /* 18 sequences of 129 tokens */
+    ck_assert_uint_eq(one->groups, 8); /* 18 sequences of 127 tokens */
     ck_assert(rdk_step_gradients(one, true, &of_one));
     rdk_threads_set(threads[_i]);
     rdk_trainer *many = new_trainer("9", "2");
@@ -286,6 +319,8 @@ END_TEST
 RDK_TEST_MAIN("passes", {
     ADD_LOOP(several_passes_and_one, 4);
     ADD(dropped_is_zeroed);
+    ADD(no_target_counts);
+    ADD(operations_of_a_step);
     ADD(replicas_by_hand);
     ADD_LOOP(threads_change_no_bit, 4);
     ADD_LOOP(the_first_failure_counts, 3);
