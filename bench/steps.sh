@@ -5,8 +5,9 @@
 # steps.csv and prints its table.
 #
 # PyTorch runs tuned, where malloc keeps its memory and the widest kernels are used that the processor
-# has; and plain, as it is installed. Its BLAS is the system's: of OpenBLAS the OpenMP flavour is the
-# fair one (Debian: libopenblas0-openmp), as the other has threads of its own beside those it is given.
+# has; and plain, as it is installed. Its BLAS is the system's, and of OpenBLAS the OpenMP flavour is
+# the fair one, as the other has threads of its own beside those it is given: tuned takes it where
+# Debian's libopenblas0-openmp is installed, whatever the system has chosen.
 set -eu
 cd "$(dirname "$0")/.."
 . bench/lib.sh
@@ -22,8 +23,14 @@ for wider in avx2 avx512; do
     grep -qs " $wider" /proc/cpuinfo && capability=$wider
 done
 
+blas=
+for path in /usr/lib/*/openblas-openmp; do
+    [ -d "$path" ] && blas=$path
+done
+
 tuned() {
     env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE ATEN_CPU_CAPABILITY="$capability" \
+        LD_LIBRARY_PATH="$blas${blas:+${LD_LIBRARY_PATH:+:}}${LD_LIBRARY_PATH:-}" \
         MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_MMAP_THRESHOLD_=4000000000 \
         MALLOC_TOP_PAD_=500000000 "$@"
 }
