@@ -35,6 +35,22 @@ static double gelu_error(const job *j, size_t i)
     return error_of(j->a[1][i], x / 2 * (1 + tanh(gelu_a * (x + gelu_b * x * x * x))));
 }
 
+static double gelu_slope(double x)
+{
+    double t = tanh(gelu_a * (x + gelu_b * x * x * x));
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * gelu_a * (1 + 3 * gelu_b * x * x);
+}
+
+static void gelu_and_slope(const job *j)
+{
+    j->k->map_and_slope(RDK_MAP_GELU_TANH, inner_size(j), j->a[0], j->a[1], j->a[2]);
+}
+
+static double gelu_and_slope_error(const job *j, size_t i)
+{
+    return fmax(gelu_error(j, i), error_of(j->a[2][i], gelu_slope((double)j->a[0][i])));
+}
+
 static void gelu_backward(const job *j)
 {
     const rdk_real *y = j->a[0]; /* this one needs none */
@@ -43,9 +59,7 @@ static void gelu_backward(const job *j)
 
 static double gelu_backward_error(const job *j, size_t i)
 {
-    double x = (double)j->a[0][i], t = tanh(gelu_a * (x + gelu_b * x * x * x));
-    double slope = (1 + t) / 2 + x / 2 * (1 - t * t) * gelu_a * (1 + 3 * gelu_b * x * x);
-    return error_of(j->a[2][i], (double)j->a[1][i] * slope);
+    return error_of(j->a[2][i], (double)j->a[1][i] * gelu_slope((double)j->a[0][i]));
 }
 
 static void bias_gradient(const job *j)
@@ -262,6 +276,7 @@ static const kernel kernel_cases[] = {
     {"attention backward", tokens, width, 8, 0, 5, false, attention, attention_backward,
      attention_backward_error},
     {"gelu", tokens, inner, 2, 2, 0, false, NULL, gelu, gelu_error},
+    {"gelu and slope", tokens, inner, 3, 3, 0, false, NULL, gelu_and_slope, gelu_and_slope_error},
     {"gelu backward", tokens, inner, 3, 3, 0, false, NULL, gelu_backward, gelu_backward_error},
     {"bias gradient", tokens, inner, 2, 1, 0, false, NULL, bias_gradient, bias_gradient_error},
     {"layer norm", tokens, width, 2, 2, 0, false, NULL, layer_norm, layer_norm_error},

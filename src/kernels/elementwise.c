@@ -34,9 +34,15 @@ static inline vreal v_gelu(vreal x)
     return x * v_normal_cdf(x);
 }
 
+/* 2u of gelu_tanh. */
+static inline vreal gelu_exponent(vreal x)
+{
+    return gelu_rate * v_fused(v_set(gelu_cubic), x * x * x, x);
+}
+
 static inline vreal v_gelu_tanh(vreal x)
 {
-    return x * v_sigmoid(gelu_rate * (x + gelu_cubic * (x * x * x)));
+    return x * v_sigmoid(gelu_exponent(x));
 }
 
 static inline vreal v_silu(vreal x)
@@ -45,6 +51,10 @@ static inline vreal v_silu(vreal x)
 }
 
 /* ---- dy f'(x), from x, y = f(x) and dy ------------------------------------------------------- */
+
+/* What a derivative has in common with its function is written in the same words, inlined, so that
+ * a pass that wants both computes it once; and with multiply-adds that v_fused states, so that it
+ * has the same bits in a pass that wants one. */
 
 static inline vreal exp_slope(vreal x, vreal y, vreal dy)
 {
@@ -83,34 +93,27 @@ static inline vreal gelu_exact_slope(vreal x, vreal y, vreal dy)
 }
 
 /* d/dx (x s), s = sigmoid(u): s + x s (1 - s) u'. With e = exp(-u): 1 - s = e s, without
- * cancellation. x is held where e is finite; beyond, s is 0 or 1 to the last digit. */
-static inline vreal logistic_slope(vreal x, vreal u, vreal du)
+ * cancellation. far: where e or u' may be infinite. There s is the slope, 0 or 1, off by 3e-36 at
+ * most. */
+static inline vreal logistic_slope(vreal x, vreal u, vreal du, vint far)
 {
     vreal e = v_exp(-u), s = 1 / (1 + e);
-    return s + x * s * (e * s) * du;
-}
-
-static inline vreal v_hold(vreal x, rdk_real bound)
-{
-    return v_min(v_set(bound), v_max(v_set(-bound), x));
+    return v_select(far, s, v_fused(x * s, e * s * du, s));
 }
 
 static inline vreal gelu_tanh_slope(vreal x, vreal y, vreal dy)
 {
     (void)y;
     static const rdk_real bound = 10; /* u = -87 there */
-    x = v_hold(x, bound);
-    vreal square = x * x;
-    vreal u = gelu_rate * x * (1 + gelu_cubic * square);
-    return dy * logistic_slope(x, u, gelu_rate * (1 + 3 * gelu_cubic * square));
+    vreal square = x * x, du = v_fused(v_set(3 * gelu_rate * gelu_cubic), square, v_set(gelu_rate));
+    return dy * logistic_slope(x, gelu_exponent(x), du, square > bound * bound);
 }
 
 static inline vreal silu_slope(vreal x, vreal y, vreal dy)
 {
     (void)y;
     static const rdk_real bound = 87;
-    x = v_hold(x, bound);
-    return dy * logistic_slope(x, x, v_set(1));
+    return dy * logistic_slope(x, x, v_set(1), x * x > bound * bound);
 }
 
 /* ---- over arrays ----------------------------------------------------------------------------- */
@@ -227,6 +230,72 @@ static void map_backward(rdk_map f, size_t n, const rdk_real *x, const rdk_real 
     size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT);
     RDK_SHARE(n >= SERIAL_ELEMENTS, chunk_count(n, size), slope_chunks, size, f, n, x, y, dy, dx,
               add);
+}
+
+/* df: with dy = 1 */
+static inline void map_and_slope_range(vreal (*f)(vreal), vreal (*df)(vreal, vreal, vreal),
+                                       size_t n, const rdk_real *x, rdk_real *y, rdk_real *slope)
+{
+    const vreal one = v_set(1);
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        vreal at = v_load(x + i), value = f(at);
+        v_store(y + i, value);
+        v_store(slope + i, df(at, value, one));
+    }
+    if (i < n) {
+        vreal at = v_load_n(x + i, n - i), value = f(at);
+        v_store_n(y + i, n - i, value);
+        v_store_n(slope + i, n - i, df(at, value, one));
+    }
+}
+
+static void map_and_slope_chunk(rdk_map f, size_t n, const rdk_real *x, rdk_real *y,
+                                rdk_real *slope)
+{
+    switch (f) {
+    case RDK_MAP_EXP:
+        map_and_slope_range(v_exp, exp_slope, n, x, y, slope);
+        break;
+    case RDK_MAP_LOG:
+        map_and_slope_range(v_log, log_slope, n, x, y, slope);
+        break;
+    case RDK_MAP_TANH:
+        map_and_slope_range(v_tanh, tanh_slope, n, x, y, slope);
+        break;
+    case RDK_MAP_ERF:
+        map_and_slope_range(v_erf, erf_slope, n, x, y, slope);
+        break;
+    case RDK_MAP_RELU:
+        map_and_slope_range(v_relu, relu_slope, n, x, y, slope);
+        break;
+    case RDK_MAP_GELU:
+        map_and_slope_range(v_gelu, gelu_exact_slope, n, x, y, slope);
+        break;
+    case RDK_MAP_GELU_TANH:
+        map_and_slope_range(v_gelu_tanh, gelu_tanh_slope, n, x, y, slope);
+        break;
+    case RDK_MAP_SILU:
+        map_and_slope_range(v_silu, silu_slope, n, x, y, slope);
+        break;
+    }
+}
+
+RDK_SHARED static void map_and_slope_chunks(size_t begin, size_t end, size_t size, rdk_map f,
+                                            size_t n, const rdk_real *x, rdk_real *y,
+                                            rdk_real *slope)
+{
+    for (size_t c = begin; c < end; c++) {
+        size_t at = c * size;
+        map_and_slope_chunk(f, chunk_length(n, size, c), x + at, y + at, slope + at);
+    }
+}
+
+static void map_and_slope(rdk_map f, size_t n, const rdk_real *x, rdk_real *y, rdk_real *slope)
+{
+    size_t size = chunk_size(n, LEAST_CHUNK, CHUNK_UNIT);
+    RDK_SHARE(n >= SERIAL_ELEMENTS, chunk_count(n, size), map_and_slope_chunks, size, f, n, x, y,
+              slope);
 }
 
 /* The following loops are left to the compiler's own vectoriser. */

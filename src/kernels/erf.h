@@ -21,7 +21,9 @@
  * At inf x Phi(x) is inf and its derivative 1. At -inf the derivative is 0, and the product is NaN,
  * -inf * 0, while of every finite x it is a number: to hold x would cost each element.
  *
- * Invariant: one element, one formula, whatever its neighbours: no branch on a whole vector.
+ * Invariant: one element, one formula, whatever its neighbours: no branch on a whole vector. And
+ * the same bits wherever it is inlined: v_fused states the multiply-adds. Other products that meet
+ * a sum are exact, or wanted for themselves too, so that compilers leave them alone.
  * Read next: elementwise.c, which maps these over arrays. */
 #ifndef RDK_ERF_H
 #define RDK_ERF_H
@@ -61,28 +63,29 @@ static inline vreal v_abs(vreal x)
 static inline vreal v_erf_near_0(vreal x)
 {
     vreal square = x * x;
-    vreal q = square * -0.000674951356f + 0.00511434581f;
-    q = q * square - 0.0268346258f;
-    q = q * square + 0.112833768f;
-    q = q * square - 0.3761262f;
-    q = q * square + 0.128379166f;
-    return q * x + x;
+    vreal q = v_fused(square, v_set(-0.000674951356f), v_set(0.00511434581f));
+    q = v_fused(q, square, v_set(-0.0268346258f));
+    q = v_fused(q, square, v_set(0.112833768f));
+    q = v_fused(q, square, v_set(-0.3761262f));
+    q = v_fused(q, square, v_set(0.128379166f));
+    return v_fused(q, x, x);
 }
 
-/* M(a), 1 <= a <= 12.98: (a + c) M(a) in (a - c) / (a + c), off by 1.6e-8, for c = 1.875. */
-static inline vreal v_mills(vreal a)
+/* q and *w of M(a) = q w, 1 <= a <= 12.98: (a + c) M(a) in (a - c) / (a + c), off by 1.6e-8, for
+ * c = 1.875. */
+static inline vreal v_mills(vreal a, vreal *w)
 {
     static const float centre = 1.875f;
-    vreal w = 1.0f / (a + centre), u = (a - centre) * w;
-    vreal q = u * 0.00266467873f + 0.000412218127f;
-    q = q * u - 0.00832410157f;
-    q = q * u - 0.0141307702f;
-    q = q * u + 0.013184838f;
-    q = q * u + 0.0922200307f;
-    q = q * u + 0.0107459212f;
-    q = q * u - 0.753843307f;
-    q = q * u + 1.65710902f;
-    return q * w;
+    *w = 1.0f / (a + centre);
+    vreal u = (a - centre) * *w;
+    vreal q = v_fused(u, v_set(0.00266467873f), v_set(0.000412218127f));
+    q = v_fused(q, u, v_set(-0.00832410157f));
+    q = v_fused(q, u, v_set(-0.0141307702f));
+    q = v_fused(q, u, v_set(0.013184838f));
+    q = v_fused(q, u, v_set(0.0922200307f));
+    q = v_fused(q, u, v_set(0.0107459212f));
+    q = v_fused(q, u, v_set(-0.753843307f));
+    return v_fused(q, u, v_set(1.65710902f));
 }
 
 /* phi(a), 0 <= a <= 13. Rounding a^2 would cost up to a^2 / 4 ulp, so a is cut to its first 12 bits
@@ -103,8 +106,8 @@ static inline vreal v_normal_density(vreal a)
 static inline vreal v_erf(vreal x)
 {
     static const float near = 0.75f, flat = 4.0f, root_two = 1.41421356f;
-    vreal a = v_min(v_set(flat), v_abs(x)), z = root_two * a;
-    vreal far = 1.0f - 2.0f * (v_normal_density(z) * v_mills(z));
+    vreal a = v_min(v_set(flat), v_abs(x)), z = root_two * a, w, q = v_mills(z, &w);
+    vreal far = 1.0f - 2.0f * (v_normal_density(z) * (q * w));
     vint sign = (vint)x & (vint)v_set(-0.0f);
     return (vreal)((vint)v_select(a < near, v_erf_near_0(a), far) | sign);
 }
@@ -114,7 +117,7 @@ static inline vreal v_erf(vreal x)
 typedef struct vnormal {
     vreal a;       /* |x|, held at the reach */
     vreal density; /* phi(a) */
-    vreal mills;   /* M(a), of no use below 1 */
+    vreal q, w;    /* M(a) = q w, of no use below 1 */
 } vnormal;
 
 static inline vnormal v_normal(vreal x)
@@ -122,21 +125,22 @@ static inline vnormal v_normal(vreal x)
     static const float reach = 12.9499f;
     vreal distance = v_abs(x), a = v_min(v_set(reach), distance);
     vreal density = (vreal)((vint)v_normal_density(a) & (distance <= reach));
-    return (vnormal){a, density, v_mills(a)};
+    vreal w, q = v_mills(a, &w);
+    return (vnormal){a, density, q, w};
 }
 
 /* Phi(x) for |x| < 1. */
 static inline vreal v_normal_cdf_near_0(vreal x)
 {
     static const float root_half = 0.707106781f;
-    return v_erf_near_0(root_half * x) * 0.5f + 0.5f;
+    return v_fused(v_erf_near_0(root_half * x), v_set(0.5f), v_set(0.5f));
 }
 
 /* Phi(x). */
 static inline vreal v_normal_cdf(vreal x)
 {
     vnormal v = v_normal(x);
-    vreal tail = v.density * v.mills, far = v_select(x < 0, tail, 1.0f - tail);
+    vreal tail = v.density * (v.q * v.w), far = v_select(x < 0, tail, 1.0f - tail);
     return v_select(v.a < 1, v_normal_cdf_near_0(x), far);
 }
 
@@ -144,8 +148,8 @@ static inline vreal v_normal_cdf(vreal x)
 static inline vreal v_gelu_slope(vreal x)
 {
     vnormal v = v_normal(x);
-    vreal s = v.density * (v.mills - v.a), far = v_select(x < 0, s, 1.0f - s);
-    return v_select(v.a < 1, v_normal_cdf_near_0(x) + x * v.density, far);
+    vreal s = v.density * v_fused(v.q, v.w, -v.a), far = v_select(x < 0, s, 1.0f - s);
+    return v_select(v.a < 1, v_fused(x, v.density, v_normal_cdf_near_0(x)), far);
 }
 
 #endif

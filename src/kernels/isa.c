@@ -34,6 +34,7 @@ static const rdk_bf16_kernels bf16_kernels = BF16_KERNELS;
     .panels = panels, \
     .map = map, \
     .map_backward = map_backward, \
+    .map_and_slope = map_and_slope, \
     .add = add, \
     .mul = mul, \
     .mul_add = mul_add, \

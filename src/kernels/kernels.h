@@ -118,7 +118,10 @@ typedef struct rdk_kernels {
     void (*map)(rdk_map f, size_t n, const rdk_real *x, rdk_real *y);
     void (*map_backward)(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
                          const rdk_real *dy, rdk_real *dx, bool add);
-    /* y may be a in add, x in scale */
+    /* y = f(x), slope = f'(x) in one pass: the bits of map, and of map_backward where dy = 1. slope
+     * may be x. */
+    void (*map_and_slope)(rdk_map f, size_t n, const rdk_real *x, rdk_real *y, rdk_real *slope);
+    /* y may be a in add, either in mul, x in scale */
     void (*add)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y);     /* y = a + b */
     void (*mul)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y);     /* y = a * b */
     void (*mul_add)(size_t n, const rdk_real *a, const rdk_real *b, rdk_real *y); /* y += a * b */

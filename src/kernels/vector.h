@@ -11,8 +11,10 @@
 
 #include <math.h>
 #include <string.h>
-#ifdef __SSE2__
+#if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include <rootdk/base.h>
@@ -125,6 +127,9 @@ static inline vreal v_select(vint mask, vreal yes, vreal no)
 #else
 #define V_LARGER(a, b)  v_select((a) > (b), a, b)
 #define V_SMALLER(a, b) v_select((a) < (b), a, b)
+#if RDK_VECTOR_BYTES == 16 && defined(__aarch64__) && !defined(RDK_DOUBLE)
+#define V_FUSED(a, b, c) vfmaq_f32((float32x4_t)(c), (float32x4_t)(a), (float32x4_t)(b))
+#endif
 #endif
 
 /* Where either is NaN: b. So v_max(bound, x) keeps a NaN in x, v_max(x, bound) drops it. */

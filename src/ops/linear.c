@@ -5,8 +5,9 @@
  *     x: [.., in], w: [out, in], b: [out] or NULL, r: [.., out] -> y: [.., out]
  *     dh = dy f'(h)      dx += dh W      dW += dh^T x      db += sum over rows of dh      dr += dy
  * Products are of the tape's precision: with bf16 x, W and dh are rounded where they enter one.
- * b and r are added where the product leaves its registers. h is no tensor of the tape: its own
- * backward alone reads it, and leaves dh in its place. */
+ * b and r are added where the product leaves its registers. h is no tensor of the tape: f'(h) takes
+ * its place in the pass that computes y, which shares the exponential, and in backward dh that of
+ * f'(h). */
 #include "product.h"
 #include "shape.h"
 #include "table.h"
@@ -17,7 +18,7 @@
 
 typedef struct linear_map_saved {
     rdk_map f;
-    rdk_real *h; /* [rows, out] */
+    rdk_real *slope; /* [rows, out]: f'(h); of relu h itself, as 0 times an infinite dy is not 0 */
 } linear_map_saved;
 
 /* W as it was laid out for products with x, or with dy; NULL where it was not. */
@@ -65,8 +66,13 @@ static void linear_map_backward(rdk_tape *t, const rdk_node *n)
 {
     const linear_map_saved *s = n->saved;
     const rdk_tensor *y = n->out;
-    rdk_kernels_get()->map_backward(s->f, rdk_size(y), s->h, y->data, y->grad, s->h, false);
-    product_backward(t, n, s->h);
+    const rdk_kernels *k = rdk_kernels_get();
+    rdk_real *dh = s->slope;
+    if (s->f == RDK_MAP_RELU)
+        k->map_backward(s->f, rdk_size(y), s->slope, y->data, y->grad, dh, false);
+    else
+        k->mul(rdk_size(y), y->grad, s->slope, dh);
+    product_backward(t, n, dh);
 }
 
 const rdk_op rdk_op_linear_map = {
@@ -123,6 +129,16 @@ rdk_tensor *rdk_linear_add(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
     return rdk_tape_record(t, &rdk_op_linear_add, y, INPUTS, in, NULL);
 }
 
+/* y = f(h), and f'(h) over h where it will be asked for. */
+static void map_of_layer(const linear_map_saved *s, rdk_tensor *y, bool recorded)
+{
+    const rdk_kernels *k = rdk_kernels_get();
+    if (recorded && s->f != RDK_MAP_RELU)
+        k->map_and_slope(s->f, rdk_size(y), s->slope, y->data, s->slope);
+    else
+        k->map(s->f, rdk_size(y), s->slope, y->data);
+}
+
 rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b,
                            rdk_activation f)
 {
@@ -138,9 +154,9 @@ rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
     rdk_tensor *in[INPUTS] = {x, w, b}, *y = begin(t, &rdk_op_linear_map, in);
     linear_map_saved *saved = rdk_tape_alloc(t, 1, sizeof *saved);
     if (!y || !saved) return NULL;
-    *saved = (linear_map_saved){map_of[f], rdk_tape_alloc(t, rdk_size(y), sizeof *saved->h)};
-    if (!saved->h) return NULL;
-    forward(t, in, saved->h);
-    rdk_kernels_get()->map(saved->f, rdk_size(y), saved->h, y->data);
+    *saved = (linear_map_saved){map_of[f], rdk_tape_alloc(t, rdk_size(y), sizeof *saved->slope)};
+    if (!saved->slope) return NULL;
+    forward(t, in, saved->slope);
+    map_of_layer(saved, y, rdk_tape_would_record(t, 3, in));
     return rdk_tape_record(t, &rdk_op_linear_map, y, 3, in, saved);
 }

@@ -54,10 +54,13 @@ START_TEST(maps)
     for (rdk_map f = RDK_MAP_EXP; f <= RDK_MAP_SILU; f++) {
         map_case c = {f, MOST};
         rdk_real *x = normals(MOST, f == RDK_MAP_LOG ? 3 : 0, f == RDK_MAP_LOG ? 0.3 : 1.5, 1);
-        rdk_real *weights = normals(MOST, 0, 1, 2), y[MOST], dx[MOST] = {0};
+        rdk_real *weights = normals(MOST, 0, 1, 2), y[MOST], dx[MOST] = {0}, slope[MOST];
         k->map(f, MOST, x, y);
         k->map_backward(f, MOST, x, y, weights, dx, true);
         check(k, map_forward, &c, MOST, x, MOST, weights, dx);
+        k->map_and_slope(f, MOST, x, y, slope);
+        k->mul(MOST, weights, slope, slope);
+        check(k, map_forward, &c, MOST, x, MOST, weights, slope);
         drop(x);
         drop(weights);
     }
@@ -227,21 +230,26 @@ START_TEST(rope)
 }
 END_TEST
 
-/* The slope of GELU goes to 0 and 1, and far out is there already. */
-START_TEST(slope_of_gelu_far_out)
+/* The slopes of GELU and SiLU go to 0 and 1, and far out are there already. */
+START_TEST(slopes_far_out)
 {
     TABLE(k);
-    rdk_real x[] = {-INFINITY, -1e300, -41, 41, INFINITY}, y[COUNT(x)], dx[COUNT(x)];
-    const rdk_real dy[] = {1, 1, 1, 1, 1}, want[] = {0, 0, 0, 1, 1};
-    k->map(RDK_MAP_GELU, COUNT(x), x, y);
-    k->map_backward(RDK_MAP_GELU, COUNT(x), x, y, dy, dx, false);
-    for (size_t i = 0; i < COUNT(x); i++) ck_assert(dx[i] == want[i]);
+    static const rdk_map smooth[] = {RDK_MAP_GELU, RDK_MAP_GELU_TANH, RDK_MAP_SILU};
+    for (size_t f = 0; f < COUNT(smooth); f++) {
+        rdk_real x[] = {-INFINITY, -1e300, -1000, 1000, INFINITY}, y[COUNT(x)], dx[COUNT(x)];
+        const rdk_real dy[] = {1, 1, 1, 1, 1}, want[] = {0, 0, 0, 1, 1};
+        k->map(smooth[f], COUNT(x), x, y);
+        k->map_backward(smooth[f], COUNT(x), x, y, dy, dx, false);
+        for (size_t i = 0; i < COUNT(x); i++) ck_assert(dx[i] == want[i]);
+        k->map_and_slope(smooth[f], COUNT(x), x, y, dx);
+        for (size_t i = 0; i < COUNT(x); i++) ck_assert(dx[i] == want[i]);
+    }
 }
 END_TEST
 
 RDK_TEST_MAIN("kernels: gradients", {
     ADD_LOOP(maps, ISAS);
-    ADD_LOOP(slope_of_gelu_far_out, ISAS);
+    ADD_LOOP(slopes_far_out, ISAS);
     ADD_LOOP(softmax_and_its_log, ISAS);
     ADD_LOOP(cross_entropy, ISAS);
     ADD_LOOP(norms_in_every_form, ISAS);

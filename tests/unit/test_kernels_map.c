@@ -82,6 +82,26 @@ static double allowed_slope(rdk_map f, double x)
     return f == RDK_MAP_ERF ? 1e-6 + 1e-7 * x * x : allowed(f, x);
 }
 
+static void check_values(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        double tolerance = allowed(f, (double)x[i]);
+        ck_assert_close((double)y[i], truth(f, (double)x[i]), tolerance, 1e-30);
+    }
+}
+
+/* dy NULL: 1 */
+static void check_slopes(rdk_map f, size_t n, const rdk_real *x, const rdk_real *dy,
+                         const rdk_real *dx)
+{
+    for (size_t i = 0; i < n; i++) {
+        double factor = dy ? (double)dy[i] : 1;
+        bool crosses = f > RDK_MAP_ERF && fabs((double)x[i]) <= 3;
+        ck_assert_close((double)dx[i], truth_slope(f, (double)x[i]) * factor,
+                        allowed_slope(f, (double)x[i]), (crosses ? 0.3 : 1e-30) * fabs(factor));
+    }
+}
+
 START_TEST(functions_and_derivatives_over_a_grid)
 {
     TABLE(k);
@@ -92,18 +112,12 @@ START_TEST(functions_and_derivatives_over_a_grid)
         if (f == RDK_MAP_LOG) k->map(RDK_MAP_EXP, N, x, x);
         for (size_t i = 0; i < N && f == RDK_MAP_TANH; i++) x[i] *= 5;
         k->map(f, N, x, y);
-        for (size_t i = 0; i < N; i++) {
-            double tolerance = allowed(f, (double)x[i]);
-            ck_assert_close((double)y[i], truth(f, (double)x[i]), tolerance, 1e-30);
-        }
+        check_values(f, N, x, y);
         k->map_backward(f, N, x, y, dy, dx, true);
-        for (size_t i = 0; i < N; i++) {
-            double want = truth_slope(f, (double)x[i]) * (double)dy[i];
-            bool crosses = f > RDK_MAP_ERF && fabs((double)x[i]) <= 3;
-            double least = crosses ? 0.3 : 1e-30;
-            ck_assert_close((double)dx[i], want, allowed_slope(f, (double)x[i]),
-                            least * fabs((double)dy[i]));
-        }
+        check_slopes(f, N, x, dy, dx);
+        k->map_and_slope(f, N, x, y, dx);
+        check_values(f, N, x, y);
+        check_slopes(f, N, x, NULL, dx);
         drop(x);
         drop(y);
         drop(dy);
@@ -139,6 +153,63 @@ START_TEST(backward_adds_or_writes_and_sizes_are_kept)
             drop(dx);
             drop(old);
             drop(dy);
+        }
+    }
+}
+END_TEST
+
+/* Around the place beyond which exp(-u) may be infinite, the slope is lost among 3e-36. */
+START_TEST(slopes_far_to_the_left)
+{
+    TABLE(k);
+    enum { N = 2001 };
+    static const struct {
+        rdk_map f;
+        double bound;
+    } cases[] = {{RDK_MAP_GELU_TANH, 10}, {RDK_MAP_SILU, 87}};
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        rdk_real *x = array(N), *y = array(N), *slope = array(N);
+        for (size_t i = 0; i < N; i++)
+            x[i] = (rdk_real)(cases[c].bound * (-0.8 - 0.4 * (double)i / (N - 1)));
+        k->map_and_slope(cases[c].f, N, x, y, slope);
+        for (size_t i = 0; i < N; i++) {
+            double at = (double)x[i], tolerance = allowed(cases[c].f, at);
+            ck_assert_close((double)slope[i], truth_slope(cases[c].f, at), tolerance,
+                            3e-36 / tolerance);
+        }
+        drop(x);
+        drop(y);
+        drop(slope);
+    }
+}
+END_TEST
+
+/* dx = dy times the slope, but for log (dy / x) and relu (0 where dy is infinite). */
+static bool is_factor(rdk_map f)
+{
+    return f != RDK_MAP_LOG && f != RDK_MAP_RELU;
+}
+
+START_TEST(one_pass_has_the_bits_of_two)
+{
+    TABLE(k);
+    for (size_t s = 0; s < COUNT(odd_sizes); s++) {
+        size_t n = odd_sizes[s];
+        for (rdk_map f = RDK_MAP_EXP; f <= RDK_MAP_SILU; f++) {
+            rdk_real *x = f == RDK_MAP_LOG ? normals(n, 3, 0.3, 1) : normals(n, 0, 3, 1);
+            rdk_real *dy = normals(n, 0, 1, 2), *ones = normals(n, 1, 0, 3), *dx = array(n);
+            rdk_real *y = array(n), *value = array(n), *slope = array(n);
+            k->map(f, n, x, y);
+            k->map_backward(f, n, x, y, ones, dx, false);
+            k->map_and_slope(f, n, x, value, slope);
+            ck_assert(same_bits(value, y, n) && same_bits(slope, dx, n));
+            k->map_backward(f, n, x, y, dy, dx, false);
+            k->map_and_slope(f, n, x, value, x); /* in its place */
+            ck_assert(same_bits(value, y, n) && same_bits(x, slope, n));
+            k->mul(n, dy, slope, slope);
+            ck_assert(!is_factor(f) || same_bits(slope, dx, n));
+            rdk_real *all[] = {x, dy, ones, y, dx, value, slope};
+            for (size_t i = 0; i < COUNT(all); i++) drop(all[i]);
         }
     }
 }
@@ -185,8 +256,11 @@ START_TEST(nan_stays_and_huge_values_are_kept_apart)
         k->map(smooth[c], 7, x, y);
         k->map_backward(smooth[c], 7, x, y, dy, dx, true);
         for (int i = 0; i < 3; i++) ck_assert(y[i] == x[i] && dx[i] == 1);
-        for (int i = 3; i < 6; i++) ck_assert(y[i] == 0 && fabsf(dx[i]) < 1e-30f);
+        for (int i = 3; i < 6; i++) ck_assert(y[i] == 0 && dx[i] == 0);
         ck_assert(isfinite(y[6]) && isfinite(dx[6]));
+        rdk_real ends[] = {INFINITY, -INFINITY}, slope[2];
+        k->map_and_slope(smooth[c], 2, ends, y, slope);
+        ck_assert(y[0] == ends[0] && slope[0] == 1 && slope[1] == 0);
     }
 }
 END_TEST
@@ -215,6 +289,9 @@ START_TEST(sums_and_products)
         k->add(n, in_place, b, in_place);
         k->scale(n, -1, in_place, in_place);
         for (size_t i = 0; i < n; i++) ck_assert(in_place[i] == -(a[i] + b[i]));
+        k->mul(n, a, in_place, in_place);
+        k->mul(n, in_place, b, in_place);
+        for (size_t i = 0; i < n; i++) ck_assert(in_place[i] == a[i] * -(a[i] + b[i]) * b[i]);
         drop(a);
         drop(b);
         drop(y);
@@ -263,6 +340,8 @@ END_TEST
 RDK_TEST_MAIN("kernels: element by element", {
     ADD_LOOP(functions_and_derivatives_over_a_grid, ISAS);
     ADD_LOOP(backward_adds_or_writes_and_sizes_are_kept, ISAS);
+    ADD_LOOP(slopes_far_to_the_left, ISAS);
+    ADD_LOOP(one_pass_has_the_bits_of_two, ISAS);
     ADD_LOOP(hand_values, ISAS);
     ADD_LOOP(nan_stays_and_huge_values_are_kept_apart, ISAS);
     ADD_LOOP(sums_and_products, ISAS);

@@ -32,6 +32,8 @@ static void run_maps(const rdk_kernels *k, const inputs *in, outcome *out)
     for (rdk_map f = RDK_MAP_EXP; f <= RDK_MAP_SILU; f++) {
         k->map(f, N, in->x, out->b);
         k->map_backward(f, N, in->x, out->b, in->y, out->a, true);
+        k->map_and_slope(f, N, in->y, out->b, out->c);
+        for (size_t i = 0; i < N && f != RDK_MAP_LOG; i++) out->number += (double)out->c[i];
     }
 }
 

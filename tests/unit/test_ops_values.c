@@ -145,6 +145,33 @@ START_TEST(the_end_of_a_branch_has_the_bits_of_layer_and_sum)
 }
 END_TEST
 
+/* Evaluation computes y alone. */
+START_TEST(a_layer_that_is_not_recorded_has_the_same_values)
+{
+    for (rdk_activation f = RDK_RELU; f <= RDK_SILU; f++) {
+        rdk_tape_reset(t);
+        rdk_tensor *x = waves(2, DIMS(ROWS, IN), 0), *w = waves(2, DIMS(OUT, IN), 1);
+        rdk_tensor *y = rdk_linear_map(t, x, w, NULL, f);
+        rdk_tape_recording(t, false);
+        rdk_tensor *other = rdk_linear_map(t, x, w, NULL, f);
+        rdk_tape_recording(t, true);
+        ck_assert(!other->needs_grad);
+        ck_assert(memcmp(y->data, other->data, ROWS * OUT * sizeof *y->data) == 0);
+    }
+}
+END_TEST
+
+/* h = [-1, 2]: what relu holds back passes nothing, however large. */
+START_TEST(relu_of_a_layer_passes_no_infinite_gradient)
+{
+    rdk_tensor *x = LEAF(DIMS(1), 1, 1), *w = LEAF(DIMS(2, 1), 2, -1, 2);
+    rdk_tensor *y = rdk_linear_map(t, x, w, NULL, RDK_RELU);
+    const rdk_real dy[] = {INFINITY, 3};
+    ck_assert(rdk_tape_backward_from(t, y, dy));
+    ck_assert(x->grad[0] == 6 && w->grad[0] == 0 && w->grad[1] == 3);
+}
+END_TEST
+
 enum { BATCH = 3, M = 4, N = 5, K = 2 };
 
 static double element(const rdk_tensor *x, size_t b, size_t i, size_t j, bool transposed)
@@ -408,6 +435,8 @@ RDK_TEST_MAIN("ops: values", {
     ADD(products_by_hand);
     ADD(a_layer_with_its_activation_has_the_bits_of_the_two);
     ADD(the_end_of_a_branch_has_the_bits_of_layer_and_sum);
+    ADD(a_layer_that_is_not_recorded_has_the_same_values);
+    ADD(relu_of_a_layer_passes_no_infinite_gradient);
     ADD_LOOP(batches_of_products, 12);
     ADD(arithmetic);
     ADD(broadcasting);
