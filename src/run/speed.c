@@ -158,10 +158,11 @@ void rdk_speed_lines(rdk_trainer *r, FILE *out)
             rdk_pass_sequences(&r->config));
     rdk_text_free(&n);
     double state = (double)rdk_model_size(r->model) * sizeof(rdk_real) / mebi;
+    int moments = rdk_optimizer_state_count(r->optimizer);
     time_line(r, out);
-    fprintf(
-        out,
-        "memory   %.4g MiB of weights, as much for each of %d moments and %zu gradients, and once "
-        "more\n         as products need them laid out; %.4g MiB of activations\n",
-        state, rdk_optimizer_state_count(r->optimizer), r->groups, activation_bytes(r) / mebi);
+    fprintf(out,
+            "memory   %.4g MiB of weights, as much for each of %d moment%s and %zu gradient%s, and "
+            "once more\n         as products need them laid out; %.4g MiB of activations\n",
+            state, moments, moments == 1 ? "" : "s", r->groups, r->groups == 1 ? "" : "s",
+            activation_bytes(r) / mebi);
 }
