@@ -27,6 +27,8 @@ blas=
 for path in /usr/lib/*/openblas-openmp; do
     [ -d "$path" ] && blas=$path
 done
+[ -z "$python" ] || [ -n "$blas" ] ||
+    echo "steps: no OpenMP flavour of OpenBLAS here; the tuned PyTorch has the system's BLAS" >&2
 
 tuned() {
     env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE ATEN_CPU_CAPABILITY="$capability" \

@@ -215,7 +215,7 @@ typedef struct rdk_model_probe {
     rdk_real *score_max;           /* [layers, H]: raised to the largest score of each head */
 } rdk_model_probe;
 
-/* Some tokens of a batch: b T + t of each, in any order. */
+/* Some tokens of a batch: b T + t of each, in any order, and as often as wanted. */
 typedef struct rdk_model_tokens {
     size_t n;
     const int32_t *at; /* [n] */
@@ -228,7 +228,7 @@ rdk_tensor *rdk_model_logits(rdk_model *m, rdk_tape *t, size_t batch, size_t len
                              const rdk_model_probe *probe);
 /* The same of some tokens alone: logits [n, V]; NULL: of all. What follows the last attention is
  * computed of no others, and bit by bit as beside them; with dropout, other elements are dropped
- * there. */
+ * there. `only` need not outlive the call. RDK_EVALUE for a token that is not in the batch. */
 rdk_tensor *rdk_model_logits_of(rdk_model *m, rdk_tape *t, size_t batch, size_t len,
                                 const int32_t *tokens, const int32_t *lengths,
                                 const rdk_model_tokens *only, const rdk_model_probe *probe);

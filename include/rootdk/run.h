@@ -162,6 +162,8 @@ rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
  * the share of the tokens whose targets count; of the others the last layer ends behind its
  * attention. c is resolved. */
 double rdk_step_flops(const rdk_config *c, double counted);
+/* That share, of the first sequences of a training. NAN without memory. */
+double rdk_counted_share(const rdk_task *task, uint64_t seed, rdk_status *s);
 
 /* What would be trained: options, parameters by tensor, decay list, predictions. */
 bool rdk_describe(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_status *s);

@@ -118,6 +118,15 @@ static inline vreal silu_slope(vreal x, vreal y, vreal dy)
 
 /* ---- over arrays ----------------------------------------------------------------------------- */
 
+/* Every function with its derivative, for the switches below: in each case the two are known, and
+ * inlined. */
+#define MAPS(m)                                                                                    \
+    m(RDK_MAP_EXP, v_exp, exp_slope) m(RDK_MAP_LOG, v_log, log_slope)                              \
+        m(RDK_MAP_TANH, v_tanh, tanh_slope) m(RDK_MAP_ERF, v_erf, erf_slope)                       \
+            m(RDK_MAP_RELU, v_relu, relu_slope) m(RDK_MAP_GELU, v_gelu, gelu_exact_slope)          \
+                m(RDK_MAP_GELU_TANH, v_gelu_tanh, gelu_tanh_slope)                                 \
+                    m(RDK_MAP_SILU, v_silu, silu_slope)
+
 static inline void map_range(vreal (*f)(vreal), size_t n, const rdk_real *x, rdk_real *y)
 {
     size_t i = 0;
@@ -125,33 +134,15 @@ static inline void map_range(vreal (*f)(vreal), size_t n, const rdk_real *x, rdk
     if (i < n) v_store_n(y + i, n - i, f(v_load_n(x + i, n - i)));
 }
 
+#define MAP_CASE(name, f, df)                                                                      \
+    case name:                                                                                     \
+        map_range(f, n, x, y);                                                                     \
+        break;
+
 static void map_chunk(rdk_map f, size_t n, const rdk_real *x, rdk_real *y)
 {
     switch (f) {
-    case RDK_MAP_EXP:
-        map_range(v_exp, n, x, y);
-        break;
-    case RDK_MAP_LOG:
-        map_range(v_log, n, x, y);
-        break;
-    case RDK_MAP_TANH:
-        map_range(v_tanh, n, x, y);
-        break;
-    case RDK_MAP_ERF:
-        map_range(v_erf, n, x, y);
-        break;
-    case RDK_MAP_RELU:
-        map_range(v_relu, n, x, y);
-        break;
-    case RDK_MAP_GELU:
-        map_range(v_gelu, n, x, y);
-        break;
-    case RDK_MAP_GELU_TANH:
-        map_range(v_gelu_tanh, n, x, y);
-        break;
-    case RDK_MAP_SILU:
-        map_range(v_silu, n, x, y);
-        break;
+        MAPS(MAP_CASE)
     }
 }
 
@@ -168,49 +159,31 @@ static void map(rdk_map f, size_t n, const rdk_real *x, rdk_real *y)
     RDK_SHARE(n >= SERIAL_ELEMENTS, chunk_count(n, size), map_chunks, size, f, n, x, y);
 }
 
-static inline void slope_range(vreal (*f)(vreal, vreal, vreal), size_t n, const rdk_real *x,
+static inline void slope_range(vreal (*df)(vreal, vreal, vreal), size_t n, const rdk_real *x,
                                const rdk_real *y, const rdk_real *dy, rdk_real *dx, bool add)
 {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES) {
-        vreal slope = f(v_load(x + i), v_load(y + i), v_load(dy + i));
+        vreal slope = df(v_load(x + i), v_load(y + i), v_load(dy + i));
         v_store(dx + i, add ? v_load(dx + i) + slope : slope);
     }
     if (i < n) {
         size_t rest = n - i;
-        vreal slope = f(v_load_n(x + i, rest), v_load_n(y + i, rest), v_load_n(dy + i, rest));
+        vreal slope = df(v_load_n(x + i, rest), v_load_n(y + i, rest), v_load_n(dy + i, rest));
         v_store_n(dx + i, rest, add ? v_load_n(dx + i, rest) + slope : slope);
     }
 }
+
+#define SLOPE_CASE(name, f, df)                                                                    \
+    case name:                                                                                     \
+        slope_range(df, n, x, y, dy, dx, add);                                                     \
+        break;
 
 static void slope_chunk(rdk_map f, size_t n, const rdk_real *x, const rdk_real *y,
                         const rdk_real *dy, rdk_real *dx, bool add)
 {
     switch (f) {
-    case RDK_MAP_EXP:
-        slope_range(exp_slope, n, x, y, dy, dx, add);
-        break;
-    case RDK_MAP_LOG:
-        slope_range(log_slope, n, x, y, dy, dx, add);
-        break;
-    case RDK_MAP_TANH:
-        slope_range(tanh_slope, n, x, y, dy, dx, add);
-        break;
-    case RDK_MAP_ERF:
-        slope_range(erf_slope, n, x, y, dy, dx, add);
-        break;
-    case RDK_MAP_RELU:
-        slope_range(relu_slope, n, x, y, dy, dx, add);
-        break;
-    case RDK_MAP_GELU:
-        slope_range(gelu_exact_slope, n, x, y, dy, dx, add);
-        break;
-    case RDK_MAP_GELU_TANH:
-        slope_range(gelu_tanh_slope, n, x, y, dy, dx, add);
-        break;
-    case RDK_MAP_SILU:
-        slope_range(silu_slope, n, x, y, dy, dx, add);
-        break;
+        MAPS(SLOPE_CASE)
     }
 }
 
@@ -250,34 +223,16 @@ static inline void map_and_slope_range(vreal (*f)(vreal), vreal (*df)(vreal, vre
     }
 }
 
+#define MAP_AND_SLOPE_CASE(name, f, df)                                                            \
+    case name:                                                                                     \
+        map_and_slope_range(f, df, n, x, y, slope);                                                \
+        break;
+
 static void map_and_slope_chunk(rdk_map f, size_t n, const rdk_real *x, rdk_real *y,
                                 rdk_real *slope)
 {
     switch (f) {
-    case RDK_MAP_EXP:
-        map_and_slope_range(v_exp, exp_slope, n, x, y, slope);
-        break;
-    case RDK_MAP_LOG:
-        map_and_slope_range(v_log, log_slope, n, x, y, slope);
-        break;
-    case RDK_MAP_TANH:
-        map_and_slope_range(v_tanh, tanh_slope, n, x, y, slope);
-        break;
-    case RDK_MAP_ERF:
-        map_and_slope_range(v_erf, erf_slope, n, x, y, slope);
-        break;
-    case RDK_MAP_RELU:
-        map_and_slope_range(v_relu, relu_slope, n, x, y, slope);
-        break;
-    case RDK_MAP_GELU:
-        map_and_slope_range(v_gelu, gelu_exact_slope, n, x, y, slope);
-        break;
-    case RDK_MAP_GELU_TANH:
-        map_and_slope_range(v_gelu_tanh, gelu_tanh_slope, n, x, y, slope);
-        break;
-    case RDK_MAP_SILU:
-        map_and_slope_range(v_silu, silu_slope, n, x, y, slope);
-        break;
+        MAPS(MAP_AND_SLOPE_CASE)
     }
 }
 

@@ -124,6 +124,9 @@ static inline vreal v_select(vint mask, vreal yes, vreal no)
 #elif RDK_VECTOR_BYTES == 16 && defined(__SSE2__) && !defined(RDK_DOUBLE)
 #define V_LARGER(a, b)  _mm_max_ps((__m128)(a), (__m128)(b))
 #define V_SMALLER(a, b) _mm_min_ps((__m128)(a), (__m128)(b))
+#ifdef __FMA__
+#define V_FUSED(a, b, c) _mm_fmadd_ps((__m128)(a), (__m128)(b), (__m128)(c))
+#endif
 #else
 #define V_LARGER(a, b)  v_select((a) > (b), a, b)
 #define V_SMALLER(a, b) v_select((a) < (b), a, b)

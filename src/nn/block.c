@@ -131,7 +131,8 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_ten
     }
     rdk_tensor *o = y->score ? rdk_additive_attention(p->tape, q, k, v, y->score, &args)
                              : rdk_attention(p->tape, q, k, v, &args);
-    return join(p, asked_for(p, i, x), asked_for(p, i, o), y->o);
+    x = asked_for(p, i, x);
+    return join(p, x, asked_for(p, i, o), y->o);
 }
 
 static rdk_activation activation_of(rdk_mlp kind)

@@ -21,12 +21,22 @@ static rdk_tensor *embed(const rdk_pass *p, const int32_t *tokens)
 
 static bool fits(const rdk_pass *p)
 {
-    const size_t most = p->model->config.max_len;
-    return rdk_tape_alive(p->tape) &&
-           rdk_tape_expect(p->tape, p->len <= most,
-                           "a sequence of %zu tokens is longer than this model's %zu (see "
-                           "--seq-len)",
-                           p->len, most);
+    const size_t most = p->model->config.max_len, tokens = p->batch * p->len;
+    const rdk_model_tokens *only = p->only;
+    if (!rdk_tape_alive(p->tape) ||
+        !rdk_tape_expect(p->tape, p->len <= most,
+                         "a sequence of %zu tokens is longer than this model's %zu (see "
+                         "--seq-len)",
+                         p->len, most))
+        return false;
+    for (size_t r = 0; only && r < only->n; r++) {
+        if (only->at[r] >= 0 && (size_t)only->at[r] < tokens) continue;
+        rdk_tape_fail(p->tape, RDK_EVALUE,
+                      "logits of token %d, asked for at position %zu: there are %zu (0 to %zu)",
+                      (int)only->at[r], r, tokens, tokens - 1);
+        return false;
+    }
+    return true;
 }
 
 rdk_tensor *rdk_model_logits(rdk_model *m, rdk_tape *t, size_t batch, size_t len,

@@ -18,7 +18,8 @@
 
 typedef struct linear_map_saved {
     rdk_map f;
-    rdk_real *slope; /* [rows, out]: f'(h); of relu h itself, as 0 times an infinite dy is not 0 */
+    bool slopes;    /* what is kept is f'(h); else h */
+    rdk_real *kept; /* [rows, out] */
 } linear_map_saved;
 
 /* W as it was laid out for products with x, or with dy; NULL where it was not. */
@@ -67,11 +68,11 @@ static void linear_map_backward(rdk_tape *t, const rdk_node *n)
     const linear_map_saved *s = n->saved;
     const rdk_tensor *y = n->out;
     const rdk_kernels *k = rdk_kernels_get();
-    rdk_real *dh = s->slope;
-    if (s->f == RDK_MAP_RELU)
-        k->map_backward(s->f, rdk_size(y), s->slope, y->data, y->grad, dh, false);
+    rdk_real *dh = s->kept;
+    if (s->slopes)
+        k->mul(rdk_size(y), y->grad, s->kept, dh);
     else
-        k->mul(rdk_size(y), y->grad, s->slope, dh);
+        k->map_backward(s->f, rdk_size(y), s->kept, y->data, y->grad, dh, false);
     product_backward(t, n, dh);
 }
 
@@ -129,14 +130,16 @@ rdk_tensor *rdk_linear_add(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
     return rdk_tape_record(t, &rdk_op_linear_add, y, INPUTS, in, NULL);
 }
 
-/* y = f(h), and f'(h) over h where it will be asked for. */
-static void map_of_layer(const linear_map_saved *s, rdk_tensor *y, bool recorded)
+/* y = f(h), and over h what backward asks for: f'(h). Of relu that is h, since 0 times an infinite
+ * dy is not 0. */
+static void map_of_layer(linear_map_saved *s, rdk_tensor *y, bool recorded)
 {
     const rdk_kernels *k = rdk_kernels_get();
-    if (recorded && s->f != RDK_MAP_RELU)
-        k->map_and_slope(s->f, rdk_size(y), s->slope, y->data, s->slope);
+    s->slopes = recorded && s->f != RDK_MAP_RELU;
+    if (s->slopes)
+        k->map_and_slope(s->f, rdk_size(y), s->kept, y->data, s->kept);
     else
-        k->map(s->f, rdk_size(y), s->slope, y->data);
+        k->map(s->f, rdk_size(y), s->kept, y->data);
 }
 
 rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b,
@@ -154,9 +157,10 @@ rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
     rdk_tensor *in[INPUTS] = {x, w, b}, *y = begin(t, &rdk_op_linear_map, in);
     linear_map_saved *saved = rdk_tape_alloc(t, 1, sizeof *saved);
     if (!y || !saved) return NULL;
-    *saved = (linear_map_saved){map_of[f], rdk_tape_alloc(t, rdk_size(y), sizeof *saved->slope)};
-    if (!saved->slope) return NULL;
-    forward(t, in, saved->slope);
+    *saved =
+        (linear_map_saved){map_of[f], false, rdk_tape_alloc(t, rdk_size(y), sizeof *saved->kept)};
+    if (!saved->kept) return NULL;
+    forward(t, in, saved->kept);
     map_of_layer(saved, y, rdk_tape_would_record(t, 3, in));
     return rdk_tape_record(t, &rdk_op_linear_map, y, 3, in, saved);
 }

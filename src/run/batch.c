@@ -2,6 +2,7 @@
  * Batches: sequences side by side, and the figures of a pass over them. */
 #include "trainer.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/parallel.h"
@@ -70,6 +71,19 @@ uint64_t rdk_batch_counted(const rdk_batch *b)
 double rdk_batch_share(const rdk_batch *b)
 {
     return (double)rdk_batch_counted(b) / ((double)b->n * (double)b->len);
+}
+
+double rdk_counted_share(const rdk_task *task, uint64_t seed, rdk_status *s)
+{
+    enum { SEQUENCES = 64 };
+    rdk_batch b;
+    double share = NAN;
+    if (rdk_batch_make(&b, SEQUENCES, rdk_task_tokens(task), s)) {
+        rdk_batch_train(&b, task, seed, 0);
+        share = rdk_batch_share(&b);
+    }
+    rdk_batch_free(&b);
+    return share;
 }
 
 rdk_score rdk_batch_score(const rdk_batch *b)

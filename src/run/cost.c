@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  * What measuring costs, from the seconds of this call. What is done for it alone is timed as such;
  * what it adds within a step's gradients is the difference to the steps without it.
- * Invariant: only clocks are read here; nothing that a run's equal files hold depends on it. */
+ * Invariant: nothing that a run's equal files hold depends on these. */
 #include "trainer.h"
 
 #include <math.h>
 
 /* The first step of a call asks for memory and wakes threads: it tells nothing of the others. */
-void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds)
+void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds, uint64_t counted)
 {
     rdk_cost *c = &r->cost;
+    double tokens = (double)(r->batch.n * r->batch.len);
     if (r->step == r->started_step) return;
     if (measuring) {
         c->measured += seconds;
         c->measured_steps++;
     } else {
         c->plain += seconds;
-        c->plain_flops += rdk_step_flops(&r->config, rdk_batch_share(&r->batch));
+        c->plain_flops += rdk_step_flops(&r->config, (double)counted / tokens);
         c->plain_steps++;
     }
 }

@@ -3,9 +3,10 @@
  *
  * Most tasks ask for a part of their tokens, an answer behind what it follows from. The others are
  * attended to, and that is all that they are for: behind the last attention nothing of them is
- * computed.
+ * computed, so that whatever it would be, not a number even, reaches no loss and no gradient.
  *
- * Invariant: what is computed of a counted token does not depend on which others count.
+ * Invariant: dropout behind that attention apart, whose draws go by the place among those that
+ * count, what is computed of a token does not depend on which others count.
  * Read next: step.c, evaluate.c. */
 #include "trainer.h"
 
@@ -17,7 +18,17 @@ typedef struct counted {
     rdk_real *nll;
 } counted;
 
-static bool find_counted(rdk_tape *t, size_t tokens, const int32_t *target, counted *c)
+static bool is_kind(rdk_tape *t, size_t i, int32_t target, size_t vocab)
+{
+    if (target >= 0 && (size_t)target < vocab) return true;
+    rdk_tape_fail(t, RDK_EVALUE,
+                  "target %d at position %zu of a pass: there are %zu kinds (%d is not counted)",
+                  (int)target, i, vocab, (int)RDK_IGNORE);
+    return false;
+}
+
+static bool find_counted(rdk_tape *t, size_t tokens, const int32_t *target, size_t vocab,
+                         counted *c)
 {
     *c = (counted){0};
     for (size_t i = 0; i < tokens; i++) c->n += target[i] != RDK_IGNORE;
@@ -29,6 +40,7 @@ static bool find_counted(rdk_tape *t, size_t tokens, const int32_t *target, coun
     if (!rdk_tape_alive(t)) return false;
     for (size_t i = 0, k = 0; i < tokens; i++) {
         if (target[i] == RDK_IGNORE) continue;
+        if (!is_kind(t, i, target[i], vocab)) return false;
         c->token[k] = (int32_t)i;
         c->target[k++] = target[i];
     }
@@ -52,7 +64,7 @@ rdk_tensor *rdk_batch_loss(rdk_batch *b, rdk_model *m, const rdk_pass_at *at, do
     rdk_real *nll = b->nll + first;
     int32_t *best = b->best + first;
     counted c;
-    if (!find_counted(t, at->n * b->len, target, &c)) return NULL;
+    if (!find_counted(t, at->n * b->len, target, rdk_model_config_of(m)->vocab, &c)) return NULL;
     const rdk_model_tokens only = {c.n, c.token};
     rdk_tensor *logits = rdk_model_logits_of(m, t, at->n, b->len, b->input + first,
                                              b->length + at->first, c.token ? &only : NULL, probe);

@@ -17,8 +17,9 @@
 typedef struct rdk_batch {
     size_t n, len;
     int32_t *input, *target, *length;
-    rdk_real *nll; /* [n, len], loss of each target, by the last forward pass */
-    int32_t *best; /* [n, len], most probable token there */
+    /* [n, len], by the last forward pass and where a target counts; elsewhere what was there */
+    rdk_real *nll; /* loss of each target */
+    int32_t *best; /* most probable token there */
 } rdk_batch;
 
 /* Averages over the counted targets of a pass. */
@@ -47,7 +48,7 @@ enum { RDK_ISA_TEXT = 128 };
 /* Where the seconds of this call go, to tell what measuring costs; see cost.c. */
 typedef struct rdk_cost {
     double plain, measured; /* in gradients, without and with statistics */
-    double plain_flops;
+    double plain_flops;     /* of all that plain is the time of */
     uint64_t plain_steps, measured_steps;
     double apart; /* in what is done for measuring alone */
 } rdk_cost;
@@ -243,8 +244,8 @@ bool rdk_maps_example(const rdk_trainer *r);
 
 /* ---- cost.c: what measuring costs ------------------------------------------------------------ */
 
-/* A step's gradients took so long, with statistics or without. */
-void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds);
+/* A step's gradients took so long, with statistics or without; counted: its targets. */
+void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds, uint64_t counted);
 /* Seconds of this call that were spent on measuring; NAN where no step went without it. */
 double rdk_cost_seconds(const rdk_trainer *r);
 

@@ -181,6 +181,7 @@ START_TEST(looking_writes_nothing)
                                             "entropy",
                                             "\nmemory ",
                                             "\na step ",
+                                            "% of them with a target that counts, ",
                                             "\ntime  ",
                                             " ms a step, tried just now: ",
                                             "\nrate  ",

@@ -156,45 +156,136 @@ static void gradient_of(rdk_model *m, rdk_tape *t, const rdk_model_tokens *only,
     memcpy(grads, rdk_model_grads(m), rdk_model_size(m) * sizeof *grads);
 }
 
-/* Asked for in any order, twice, all, or none: the logits are the bits of those of all; and those
- * that count give the gradient of all, where the others do not. */
+/* The logits of `only` beside `want`, those of all tokens; what is measured is the same too. */
+static void check_asked(rdk_model *m, rdk_tape *t, const int32_t *lengths,
+                        const rdk_model_tokens *only, const rdk_tensor *want,
+                        const rdk_attention_row *want_rows)
+{
+    int32_t tokens[BATCH * LEN], targets[BATCH * LEN];
+    const rdk_model_config *c = rdk_model_config_of(m);
+    const size_t n_rows = c->layers * BATCH * c->heads * LEN;
+    rdk_attention_row *rows = calloc(n_rows, sizeof *rows);
+    const rdk_model_probe probe = {.rows = rows};
+    fixed_batch(BATCH * LEN, tokens, targets);
+    rdk_tape_reset(t);
+    rdk_tensor *y = rdk_model_logits_of(m, t, BATCH, LEN, tokens, lengths, only, &probe);
+    ck_assert_msg(y && y->n_dims == 2 && y->dim[0] == only->n && y->dim[1] == VOCAB, "%s",
+                  rdk_tape_status(t)->message);
+    for (size_t r = 0; r < only->n; r++)
+        ck_assert_mem_eq(y->data + r * VOCAB, want->data + only->at[r] * VOCAB,
+                         VOCAB * sizeof *y->data);
+    ck_assert_mem_eq(rows, want_rows, n_rows * sizeof *rows);
+    free(rows);
+}
+
+/* Asked for in any order, twice, all, or none, with and without padding, of floats and of bfloat16:
+ * the logits are the bits of those of all. */
 START_TEST(tokens_that_are_asked_for)
 {
     static const int32_t some[] = {BATCH * LEN - 1, 2, 0, 2, 9};
-    int32_t tokens[BATCH * LEN], targets[BATCH * LEN], all[BATCH * LEN], counted[BATCH * LEN];
+    int32_t tokens[BATCH * LEN], targets[BATCH * LEN], all[BATCH * LEN], lengths[BATCH];
+    enum { SOME = sizeof some / sizeof *some, ASKED = 3 };
+    const rdk_model_tokens asked[ASKED] = {{SOME, some}, {BATCH * LEN, all}, {0, NULL}};
     rdk_tape *t = new_tape(), *whole = new_tape();
+    rdk_model_config c = variant_config(_i / 4);
+    rdk_model *m = new_model(&c);
+    rdk_attention_row *rows = calloc(c.layers * BATCH * c.heads * LEN, sizeof *rows);
+    const rdk_model_probe probe = {.rows = rows};
+    for (int32_t i = 0; i < BATCH * LEN; i++) all[i] = i;
+    for (int i = 0; i < BATCH; i++) lengths[i] = LEN - 2 * i;
+    fixed_batch(BATCH * LEN, tokens, targets);
+    rdk_tape_products(t, _i & 1 ? RDK_BF16 : RDK_FLOAT);
+    rdk_tape_products(whole, _i & 1 ? RDK_BF16 : RDK_FLOAT);
+    const int32_t *real = _i & 2 ? lengths : NULL;
+    rdk_tensor *want = rdk_model_logits(m, whole, BATCH, LEN, tokens, real, &probe);
+    for (int a = 0; a < ASKED; a++) check_asked(m, t, real, &asked[a], want, rows);
+    free(rows);
+    rdk_model_free(m);
+    rdk_tape_free(t), rdk_tape_free(whole);
+}
+END_TEST
+
+/* Those that count give the gradient of all, where the others do not; none gives none. */
+START_TEST(gradients_of_those_that_count)
+{
+    int32_t tokens[BATCH * LEN], targets[BATCH * LEN], counted[BATCH * LEN];
+    rdk_tape *t = new_tape();
     rdk_model_config c = variant_config(_i);
     rdk_model *m = new_model(&c);
     fixed_batch(BATCH * LEN, tokens, targets);
     rdk_model_tokens that_count = {0, counted};
-    for (int32_t i = 0; i < BATCH * LEN; i++) {
-        all[i] = i;
+    for (int32_t i = 0; i < BATCH * LEN; i++)
         if (targets[i] != RDK_IGNORE) counted[that_count.n++] = i;
-    }
-    enum { SOME = sizeof some / sizeof *some, ASKED = 3 };
-    const rdk_model_tokens asked[ASKED] = {{SOME, some}, {BATCH * LEN, all}, {0, NULL}};
-    rdk_tensor *want = rdk_model_logits(m, whole, BATCH, LEN, tokens, NULL, NULL);
-    for (int a = 0; a < ASKED; a++) {
-        const size_t n = asked[a].n;
-        rdk_tape_reset(t);
-        rdk_tensor *y = rdk_model_logits_of(m, t, BATCH, LEN, tokens, NULL, &asked[a], NULL);
-        ck_assert_msg(y && y->n_dims == 2 && y->dim[0] == n && y->dim[1] == VOCAB, "%s",
-                      rdk_tape_status(t)->message);
-        for (size_t r = 0; r < n; r++)
-            ck_assert_mem_eq(y->data + r * VOCAB, want->data + asked[a].at[r] * VOCAB,
-                             VOCAB * sizeof *y->data);
-    }
     const size_t size = rdk_model_size(m);
     rdk_real *full = malloc(size * sizeof *full), *part = malloc(size * sizeof *part);
     gradient_of(m, t, NULL, full);
     gradient_of(m, t, &that_count, part);
     for (size_t i = 0; i < size; i++)
         ck_assert_close((double)part[i], (double)full[i], 1e-5, norm_of(full, size));
-    gradient_of(m, t, &asked[2], part);
+    gradient_of(m, t, &(rdk_model_tokens){0, NULL}, part);
     for (size_t i = 0; i < size; i++) ck_assert(part[i] == 0);
     free(full), free(part);
     rdk_model_free(m);
-    rdk_tape_free(t), rdk_tape_free(whole);
+    rdk_tape_free(t);
+}
+END_TEST
+
+/* Behind the last attention. The position of the last token alone is huge: its norm is not, but the
+ * residual stream is, and a bias as huge makes it infinite. */
+START_TEST(no_number_at_a_token_that_is_not_asked_for)
+{
+    enum { LAST = BATCH * LEN - 1 };
+    int32_t first[LAST], tokens[BATCH * LEN] = {0};
+    rdk_tape *t = new_tape();
+    rdk_model_config c = small_config();
+    c.bias = true;
+    rdk_model *m = new_model(&c);
+    size_t kept = 0;
+    for (int32_t i = 0; i < LAST; i++)
+        if (i % LEN != LEN - 1) first[kept++] = i;
+    const rdk_model_tokens only = {kept, first};
+    rdk_param *positions = rdk_model_role(m, RDK_ROLE_POSITIONS, -1);
+    rdk_param *bias = rdk_model_find(m, "layers.1.attention.wo.bias");
+    ck_assert(positions && bias);
+    positions->tensor.data[(LEN - 1) * c.d_model] = (rdk_real)3.4e38;
+    bias->tensor.data[0] = (rdk_real)1e37;
+    for (int whole = 0; whole < 2; whole++) {
+        rdk_tape_reset(t);
+        rdk_model_zero_grad(m);
+        rdk_tensor *y =
+            rdk_model_logits_of(m, t, BATCH, LEN, tokens, NULL, whole ? NULL : &only, NULL);
+        ck_assert_ptr_nonnull(y);
+        size_t rows = rdk_rows(y), finite = 0;
+        for (size_t i = 0; i < rdk_size(y); i++) finite += isfinite((double)y->data[i]) != 0;
+        ck_assert(whole ? finite < rows * VOCAB : finite == rows * VOCAB);
+        if (whole) continue;
+        ck_assert(rdk_tape_backward(t, rdk_sum_all(t, y)));
+        ck_assert(isfinite(norm_of(rdk_model_grads(m), rdk_model_size(m))));
+    }
+    rdk_model_free(m);
+    rdk_tape_free(t);
+}
+END_TEST
+
+START_TEST(asked_for_beyond_the_batch)
+{
+    static const int32_t wrong[] = {-1, BATCH * LEN};
+    int32_t tokens[BATCH * LEN] = {0};
+    rdk_tape *t = new_tape();
+    rdk_model_config c = small_config();
+    rdk_model *m = new_model(&c);
+    for (int i = 0; i < 2; i++) {
+        char part[64];
+        const int32_t asked[] = {3, wrong[i]};
+        snprintf(part, sizeof part, "token %d, asked for at position 1", (int)wrong[i]);
+        rdk_tape_reset(t);
+        ck_assert_ptr_null(rdk_model_logits_of(m, t, BATCH, LEN, tokens, NULL,
+                                               &(rdk_model_tokens){2, asked}, NULL));
+        ck_assert_int_eq(rdk_tape_status(t)->code, RDK_EVALUE);
+        ck_assert_ptr_nonnull(strstr(rdk_tape_status(t)->message, part));
+    }
+    rdk_model_free(m);
+    rdk_tape_free(t);
 }
 END_TEST
 
@@ -314,7 +405,10 @@ RDK_TEST_MAIN("passes of a model", {
     ADD_LOOP(padding_is_never_seen, VARIANTS);
     ADD(a_probe_changes_no_bit);
     ADD_LOOP(queries_and_keys_alone, VARIANTS);
-    ADD_LOOP(tokens_that_are_asked_for, VARIANTS);
+    ADD_LOOP(tokens_that_are_asked_for, 4 * (VARIANTS));
+    ADD_LOOP(gradients_of_those_that_count, VARIANTS);
+    ADD(no_number_at_a_token_that_is_not_asked_for);
+    ADD(asked_for_beyond_the_batch);
     ADD_LOOP(packing_changes_no_bit, 2 * VARIANTS);
     ADD(dropout_drops_in_training_alone);
     ADD(dropout_stands_where_it_should);

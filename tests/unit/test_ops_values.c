@@ -121,7 +121,8 @@ static void added(bool fused, bool keeps, rdk_real *out)
     rdk_tape_keep_gradients(t, keeps);
     rdk_tensor *x = waves(2, DIMS(ROWS, IN), 0), *w = waves(2, DIMS(OUT, IN), 1);
     rdk_tensor *b = waves(1, DIMS(OUT), 2), *dy = waves(2, DIMS(ROWS, OUT), 3);
-    rdk_tensor *leaf = waves(2, DIMS(ROWS, OUT), 4), *r = rdk_scale(t, leaf, 3);
+    rdk_tensor *leaf = waves(2, DIMS(ROWS, OUT), 4),
+               *r = rdk_reshape(t, rdk_scale(t, leaf, 3), 2, DIMS(ROWS, OUT));
     rdk_tensor *h = rdk_tanh(t, r);
     rdk_tensor *y = fused ? rdk_linear_add(t, x, w, b, r) : rdk_add(t, r, rdk_linear(t, x, w, b));
     ck_assert(rdk_tape_backward_from(t, rdk_mul(t, y, h), dy->data));

@@ -106,7 +106,8 @@ START_TEST(dropped_is_zeroed)
 }
 END_TEST
 
-/* As after the last of the held-out sequences: a loss of 0, and no gradient. */
+/* An update without a counted target has a loss of 0 and gradients of 0, also where these were
+ * dropped before, as a step does. */
 START_TEST(no_target_counts)
 {
     rdk_trainer *r = new_trainer("7", "1");
@@ -116,13 +117,19 @@ START_TEST(no_target_counts)
     ck_assert_close(rdk_batch_share(b), 64.0 / 127, 1e-12, 0);
     for (size_t i = 0; i < b->n * b->len; i++) b->target[i] = RDK_IGNORE;
     ck_assert(rdk_batch_share(b) == 0);
-    rdk_model_zero_grad(r->model);
+    for (size_t i = 0; i < rdk_model_size(r->model); i++) rdk_model_grads(r->model)[i] = NAN;
+    rdk_model_drop_grads(r->model);
     rdk_tape_reset(at.tape);
     rdk_tensor *loss = rdk_batch_loss(b, r->model, &at, 1, NULL);
     ck_assert_msg(loss && loss->data[0] == 0, "%s", rdk_tape_status(at.tape)->message);
     ck_assert(rdk_tape_backward(at.tape, loss));
+    rdk_model_settle_grads(r->model);
     for (size_t i = 0; i < rdk_model_size(r->model); i++)
         ck_assert(rdk_model_grads(r->model)[i] == 0);
+    b->target[b->len + 70] = (int32_t)r->config.model.vocab; /* of a task that errs */
+    rdk_tape_reset(at.tape);
+    ck_assert_ptr_null(rdk_batch_loss(b, r->model, &at, 1, NULL));
+    ck_assert_ptr_nonnull(strstr(rdk_tape_status(at.tape)->message, "at position 197 of a pass"));
     free_trainer(r);
 }
 END_TEST
