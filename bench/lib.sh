@@ -9,6 +9,7 @@ dir=${BENCH_DIR:-build/bench}
 most=${BENCH_THREADS:-$(getconf _NPROCESSORS_ONLN)}
 if [ "$most" -gt 1 ]; then counts="1 $most"; else counts=1; fi
 mkdir -p "$dir"
+make -s MODE=release program bench-programs >&2
 
 # own PROGRAM...: of this folder, its threads waiting as those of ./train do (src/cli/threads.c)
 own() {

@@ -158,7 +158,7 @@ typedef struct rdk_run_io {
 rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
                       char directory[RDK_PATH_TEXT], rdk_status *s);
 /* Operations of one step: a multiply-add counts as two, each weight of a product once forward and
- * twice backward, attention in full (the half that a causal mask saves counts as speed). counted:
+ * twice backward, and so attention's pairs of a query and a key that it sees. counted:
  * the share of the tokens whose targets count; of the others the last layer ends behind its
  * attention. c is resolved. */
 double rdk_step_flops(const rdk_config *c, double counted);

@@ -52,6 +52,7 @@ void rdk_pace_words(const rdk_pace *p, double flops, size_t jobs, int threads, r
         rdk_text_add(t, " to ");
     }
     rdk_text_duration(t, flops / SLOW / at_once);
-    rdk_text_add(t, " at %.0f to %.0f GFLOP/s a thread; measured as soon as runs go", SLOW / 1e9,
-                 FAST / 1e9);
+    rdk_text_add(
+        t, " at %.0f to %.0f GFLOP/s a thread, evaluations apart; measured as soon as runs go",
+        SLOW / 1e9, FAST / 1e9);
 }

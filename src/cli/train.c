@@ -49,6 +49,10 @@ static int act(rdk_arguments *a)
         return rdk_cli_beside(a->action, a->help_about, &rdk_train_grammar);
     }
     rdk_choose_threads(a->config.threads, &io.threads_reason);
+    if (a->config.profile && !a->config.threads) { /* one clock for all, and as many threads */
+        rdk_choose_threads(1, &io.threads_reason);
+        io.threads_reason = "--profile";
+    }
     switch (a->action) {
     case RDK_ACTION_DESCRIBE:
         return rdk_describe(&a->config, a->given, &io, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);

@@ -29,11 +29,16 @@ static bool fits(const rdk_pass *p)
                          "--seq-len)",
                          p->len, most))
         return false;
+    if (only && only->n > 0 && !only->at) {
+        rdk_tape_fail(p->tape, RDK_EVALUE, "logits of %zu tokens, but no list of them (NULL)",
+                      only->n);
+        return false;
+    }
     for (size_t r = 0; only && r < only->n; r++) {
         if (only->at[r] >= 0 && (size_t)only->at[r] < tokens) continue;
         rdk_tape_fail(p->tape, RDK_EVALUE,
-                      "logits of token %d, asked for at position %zu: there are %zu (0 to %zu)",
-                      (int)only->at[r], r, tokens, tokens - 1);
+                      "logits of token %d, asked for at position %zu: there are %zu, from 0 on",
+                      (int)only->at[r], r, tokens);
         return false;
     }
     return true;

@@ -255,7 +255,7 @@ static const rdk_option options[] = {
     {"quiet", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(quiet), "off",
      .help = "no table, progress or time, only the verdict"},
     {"profile", running, RDK_OPT_BOOL, RDK_OPT_RUNS, FIELD(profile), "off",
-     .help = "at the end, on stderr: where the time went, by op"},
+     .help = "at the end, on stderr: where one thread's time went, by op"},
 };
 
 enum { OPTIONS = sizeof options / sizeof *options };

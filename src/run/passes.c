@@ -3,9 +3,9 @@
  *
  * A batch is cut into groups, a group into passes. The passes of a group follow one another, on one
  * tape, and add to one gradient; the gradients of the groups are then added in their order. Where
- * there is a group for every thread, groups go side by side, each on one thread from its first pass
- * to its last, which saves waking the threads for every op. Else they follow one another and the
- * threads share the loops inside the ops.
+ * there is a group for every thread, or little to do, groups go side by side, each on one thread
+ * from its first pass to its last, which saves waking the threads for every op. Else they follow
+ * one another and the threads share the loops inside the ops.
  *
  * Invariant: the cutting is a function of the configuration alone, since the bits of a sum follow
  * it; which thread does what changes none.
@@ -49,12 +49,13 @@ size_t rdk_group_count(const rdk_config *c)
     enum {
         GROUP_TOKENS = 256,       /* fewer do not repay adding up a group's gradients, */
         REPLICA_BYTES = 64 << 20, /* nor the memory of them where the model is large */
+        PAIR_TOKENS = 80,         /* of two groups: there two threads are better off than at one */
     };
     double tokens = (double)c->batch * (double)c->accum * (double)c->model.max_len;
     double bytes = rdk_matrix_elements(&c->model) * sizeof(rdk_real);
     size_t groups = 1;
     while (2 * groups <= RDK_MOST_GROUPS && 2 * groups <= c->batch * c->accum &&
-           (double)(2 * groups) * GROUP_TOKENS <= tokens &&
+           (double)(2 * groups) * (groups == 1 ? PAIR_TOKENS : GROUP_TOKENS) <= tokens &&
            (double)(2 * groups - 1) * bytes <= REPLICA_BYTES)
         groups *= 2;
     return groups;
@@ -79,12 +80,22 @@ static void run_group(const sweep *a, size_t g, rdk_status *s)
     }
 }
 
+/* Sharing loops among threads pays where ops are long: the groups' one pass after another wakes the
+ * threads for each of hundreds. Beneath this they run side by side, some threads idle. */
+static bool is_small(const rdk_config *c, size_t n, size_t groups)
+{
+    static const double small = 2e9; /* operations of a group; about where both take as long */
+    double sequence = rdk_step_flops(c, 1) / (double)(c->batch * c->accum);
+    return sequence * (double)n < small * (double)groups;
+}
+
 bool rdk_passes(rdk_trainer *r, size_t n, size_t groups, rdk_pass_fn fn, void *context)
 {
     const sweep a = {r, n, groups, rdk_pass_sequences(&r->config), fn, context};
     rdk_status failed[RDK_MOST_GROUPS] = {{0}};
     if (!rdk_model_pack(r->model, r->config.precision, r->status)) return false;
-    bool side_by_side = groups >= (size_t)rdk_threads() && !r->config.profile;
+    bool side_by_side =
+        !r->config.profile && (groups >= (size_t)rdk_threads() || is_small(&r->config, n, groups));
     RDK_PARALLEL_FOR_IF(side_by_side)
     for (size_t g = 0; g < groups; g++) run_group(&a, g, &failed[g]);
     rdk_model_unpack(r->model);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * --profile: where the time of a call went, by op of the tape. Evaluations and watched sequences
  * are among the forward passes; what is no op (data, laying out the weights, the optimizer, logs)
- * is the rest. Groups are not run side by side then (passes.c), so that one clock counts for all.
+ * is the rest. Groups are not run side by side then (passes.c), so that one clock counts for all;
+ * a run goes so with one thread alone, the number that it then has unless told otherwise.
  * Read next: src/autograd/profile.c. */
 #include "trainer.h"
 

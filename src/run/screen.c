@@ -83,24 +83,28 @@ void rdk_screen_complete(const rdk_trainer *r)
     fflush(r->io->out);
 }
 
-/* A prediction, or a dash where no formula has one. */
-static void predicted(const rdk_trainer *r, double theory)
+/* A dash where there is no number: no formula has one, or no row has two keys. */
+static const char *or_dash(double x, const char *text)
 {
-    if (isfinite(theory))
-        fprintf(r->io->out, " %9.3f", theory);
-    else
-        fprintf(r->io->out, " %9s", "-");
+    return isfinite(x) ? text : "-";
+}
+
+static void cell(const rdk_trainer *r, double x)
+{
+    char text[RDK_NUMBER_TEXT];
+    snprintf(text, sizeof text, "%.3f", x);
+    fprintf(r->io->out, " %9s", or_dash(x, text));
 }
 
 static void compare(const rdk_trainer *r, const char *what, double theory,
                     double (*value)(const rdk_head_figures *))
 {
     fprintf(r->io->out, "  %-16s", what);
-    predicted(r, theory);
+    cell(r, theory);
     fputc(' ', r->io->out);
     for (int l = 0; l < (int)r->config.model.layers; l++) {
         rdk_head_figures f = rdk_measure_mean(r->measure, l);
-        fprintf(r->io->out, " %9.3f", value(&f));
+        cell(r, value(&f));
     }
     fputc('\n', r->io->out);
 }
@@ -112,7 +116,7 @@ static void predicted_by_layer(const rdk_trainer *r, size_t offset)
     for (size_t l = 0; l < r->config.model.layers; l++) {
         double x;
         memcpy(&x, (const char *)&r->theory[l] + offset, sizeof x);
-        predicted(r, x);
+        cell(r, x);
     }
     fputc('\n', r->io->out);
 }
@@ -149,9 +153,17 @@ void rdk_screen_row(const rdk_trainer *r, const rdk_step_report *p)
     if (!r->io->out || r->config.quiet) return;
     rdk_screen_progress_clear(r);
     rdk_head_figures f = rdk_measure_mean(r->measure, RDK_ALL_LAYERS);
-    fprintf(r->io->out, "%8" PRIu64 " %-5s %9.4f %8.2f%% %10.4g %10.4g %7.3f %9.1f%% %11.3g\n",
-            r->step, "train", p->pass.loss, 100 * p->pass.accuracy, p->grad_norm, f.score_std,
-            f.entropy_norm, 100 * f.sat99, rdk_measure_query_value_ratio(r));
+    double quotient = rdk_measure_query_value_ratio(r);
+    char std[RDK_NUMBER_TEXT], entropy[RDK_NUMBER_TEXT], saturated[RDK_NUMBER_TEXT],
+        ratio[RDK_NUMBER_TEXT];
+    snprintf(std, sizeof std, "%.4g", f.score_std);
+    snprintf(entropy, sizeof entropy, "%.3f", f.entropy_norm);
+    snprintf(saturated, sizeof saturated, "%.1f%%", 100 * f.sat99);
+    snprintf(ratio, sizeof ratio, "%.3g", quotient);
+    fprintf(r->io->out, "%8" PRIu64 " %-5s %9.4f %8.2f%% %10.4g %10s %7s %10s %11s\n", r->step,
+            "train", p->pass.loss, 100 * p->pass.accuracy, p->grad_norm, or_dash(f.score_std, std),
+            or_dash(f.entropy_norm, entropy), or_dash(f.sat99, saturated),
+            or_dash(quotient, ratio));
     fflush(r->io->out);
 }
 

@@ -18,10 +18,10 @@
 double rdk_step_flops(const rdk_config *c, double counted)
 {
     const rdk_model_config *m = &c->model;
-    double width = (double)m->d_model, inner = (double)(m->heads * m->d_k),
-           len = (double)m->max_len;
+    double width = (double)m->d_model, inner = (double)(m->heads * m->d_k);
+    double len = (double)m->max_len, keys = m->arch == RDK_DECODER ? (len + 1) / 2 : len;
     double in_mlp = m->mlp == RDK_MLP_NONE ? 0 : m->mlp == RDK_MLP_SWIGLU ? 3 : 2;
-    double attention = 3 * width * inner + 2 * inner * len;
+    double attention = 3 * width * inner + 2 * inner * keys;
     double behind = width * inner + in_mlp * width * (double)m->d_ff;
     double token = (double)m->layers * attention + ((double)m->layers - 1 + counted) * behind +
                    counted * width * (double)m->vocab;
@@ -115,7 +115,10 @@ static void time_line(rdk_trainer *r, FILE *out)
     double peak = rdk_speed_peak(), flops = rdk_step_flops(&r->config, rdk_batch_share(&r->batch));
     double seconds = flops / (supposed_share * peak);
     bool tries = seconds < longest;
-    if (tries) seconds = try_steps(r);
+    if (tries) {
+        seconds = try_steps(r);
+        peak = fmax(peak, rdk_speed_peak()); /* one that others disturbed is none */
+    }
     fprintf(out, "time     ");
     if (!(seconds > 0)) {
         fprintf(out, "of a step not known: %s\n", r->status->message);
@@ -146,16 +149,17 @@ void rdk_speed_lines(rdk_trainer *r, FILE *out)
     double share = rdk_batch_share(&r->batch), flops = rdk_step_flops(&r->config, share);
     double tanhs = step_tanhs(r);
     rdk_words_count(&n, (uint64_t)(r->batch.n * r->batch.len));
-    fprintf(out, "\na step   %s tokens", n.data ? n.data : "");
+    fprintf(out, "\na step   %s token%s", n.data ? n.data : "",
+            r->batch.n * r->batch.len == 1 ? "" : "s");
     if (share < 1) fprintf(out, ", %.3g%% of them with a target that counts", 100 * share);
-    fprintf(out, ", %.4g GFLOP (attention in full)", flops / 1e9);
+    fprintf(out, ", %.4g GFLOP", flops / 1e9);
     if (tanhs > 0) fprintf(out, " and %.4g G tanh", tanhs / 1e9);
-    fprintf(out,
-            ", at least %.4g MiB moved\n         its %zu sequences are cut into %zu group%s, each "
-            "of which "
-            "goes through the model %zu at a time\n",
-            step_bytes(r) / mebi, r->batch.n, r->groups, r->groups == 1 ? "" : "s",
-            rdk_pass_sequences(&r->config));
+    fprintf(
+        out,
+        "\n         at least %.4g MiB of weights, gradients and moments moved; its %zu "
+        "sequence%s cut\n         into %zu group%s, which go%s through the model %zu at a time\n",
+        step_bytes(r) / mebi, r->batch.n, r->batch.n == 1 ? " is" : "s are", r->groups,
+        r->groups == 1 ? "" : "s", r->groups == 1 ? "es" : "", rdk_pass_sequences(&r->config));
     rdk_text_free(&n);
     double state = (double)rdk_model_size(r->model) * sizeof(rdk_real) / mebi;
     int moments = rdk_optimizer_state_count(r->optimizer);

@@ -21,7 +21,7 @@ static void set(rdk_trainer *r, const char *name, const char *value)
 static rdk_trainer *new_trainer(const struct setting *s)
 {
     static const char *const base[][2] = {{"task", "random"}, {"seq-len", "70"}, {"vocab", "12"},
-                                          {"d-model", "24"},  {"heads", "2"},    {"batch", "4"},
+                                          {"d-model", "24"},  {"heads", "2"},    {"batch", "2"},
                                           {"eval-size", "4"}, {"steps", "100"},  {"lr", "0.05"},
                                           {"warmup", "0"},    {"layers", "2"},   {"clip", "0.3"}};
     rdk_trainer *r = rdk_alloc(1, sizeof *r, &status);

@@ -138,7 +138,8 @@ END_TEST
 START_TEST(operations_of_a_step)
 {
     rdk_trainer *r = new_trainer("7", "1");
-    const double of_all = 3 * 32 * 32 + 2 * 127 * 32; /* Q, K, V, and both products of attention */
+    const double of_all =
+        3 * 32 * 32 + 2 * 64 * 32; /* Q, K, V; two products with 64 keys, the mean */
     const double of_counted = 32.0 * 32 + 2 * 32 * 1024 + 32 * r->config.model.vocab;
     ck_assert(rdk_step_flops(&r->config, 1) == 6 * 7 * 127 * (of_all + of_counted));
     ck_assert(rdk_step_flops(&r->config, 0.25) == 6 * 7 * 127 * (of_all + of_counted / 4));
@@ -308,10 +309,12 @@ START_TEST(groups_repay_their_gradients)
     static const struct {
         size_t batch, accum, d_model, groups;
     } cases[] = {
-        {1, 1, 64, 1},  /* nothing to cut */
-        {21, 1, 64, 1}, /* 504 tokens: two groups of 256 are more */
-        {22, 1, 64, 2},   {11, 2, 64, 2},     {43, 1, 64, 4},
-        {4000, 1, 64, 8}, {4000, 1, 2048, 1}, /* gradients above 64 MiB are not kept twice */
+        {1, 1, 64, 1}, /* nothing to cut */
+        {5, 1, 64, 1}, /* 120 tokens: two groups of 64 are more */
+        {6, 1, 64, 2},      {3, 2, 64, 2},
+        {42, 1, 64, 2}, /* 1008: four of 256 are more */
+        {43, 1, 64, 4},     {4000, 1, 64, 8},
+        {4000, 1, 2048, 1}, /* gradients above 64 MiB are not kept twice */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rdk_config c = default_sizes(cases[i].batch);
