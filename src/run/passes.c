@@ -47,9 +47,9 @@ size_t rdk_pass_sequences(const rdk_config *c)
 size_t rdk_group_count(const rdk_config *c)
 {
     enum {
-        GROUP_TOKENS = 256,       /* fewer do not repay adding up a group's gradients, */
-        REPLICA_BYTES = 64 << 20, /* nor the memory of them where the model is large */
-        PAIR_TOKENS = 80,         /* of two groups: there two threads are better off than at one */
+        GROUP_TOKENS = 256, /* fewer do not repay adding up a group's gradients; */
+        PAIR_TOKENS = 80,   /* of two groups fewer do, as more than one thread is then at work; */
+        REPLICA_BYTES = 64 << 20, /* the memory of them, where the model is large, is not repaid */
     };
     double tokens = (double)c->batch * (double)c->accum * (double)c->model.max_len;
     double bytes = rdk_matrix_elements(&c->model) * sizeof(rdk_real);

@@ -310,8 +310,8 @@ START_TEST(groups_repay_their_gradients)
         size_t batch, accum, d_model, groups;
     } cases[] = {
         {1, 1, 64, 1}, /* nothing to cut */
-        {5, 1, 64, 1}, /* 120 tokens: two groups of 64 are more */
-        {6, 1, 64, 2},      {3, 2, 64, 2},
+        {6, 1, 64, 1}, /* 144 tokens: two groups of 80 are more */
+        {7, 1, 64, 2},      {4, 2, 64, 2},
         {42, 1, 64, 2}, /* 1008: four of 256 are more */
         {43, 1, 64, 4},     {4000, 1, 64, 8},
         {4000, 1, 2048, 1}, /* gradients above 64 MiB are not kept twice */
