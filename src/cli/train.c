@@ -34,6 +34,15 @@ static int train(rdk_arguments *a, const rdk_run_io *io)
     return rdk_cli_failed(&s);
 }
 
+/* One clock counts for all of a profile, so one thread unless more are asked for. */
+static void choose_threads(const rdk_config *c, rdk_run_io *io)
+{
+    rdk_choose_threads(c->threads, &io->threads_reason);
+    if (!c->profile || c->threads || !strcmp(io->threads_reason, "OMP_NUM_THREADS")) return;
+    rdk_choose_threads(1, &io->threads_reason);
+    io->threads_reason = "--profile";
+}
+
 /* The run that the arguments ask for, or what would be one. */
 static int act(rdk_arguments *a)
 {
@@ -48,11 +57,7 @@ static int act(rdk_arguments *a)
     if (rdk_is_beside(a->action)) {
         return rdk_cli_beside(a->action, a->help_about, &rdk_train_grammar);
     }
-    rdk_choose_threads(a->config.threads, &io.threads_reason);
-    if (a->config.profile && !a->config.threads) { /* one clock for all, and as many threads */
-        rdk_choose_threads(1, &io.threads_reason);
-        io.threads_reason = "--profile";
-    }
+    choose_threads(&a->config, &io);
     switch (a->action) {
     case RDK_ACTION_DESCRIBE:
         return rdk_describe(&a->config, a->given, &io, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);

@@ -52,6 +52,8 @@ START_TEST(help_on_any_topic)
         {{"--help", "--no-bias"}, "--[no-]bias\n"},
         {{"theory", "--help", "--csv"}, "--csv FILE\n"},
         {{"--help", "scale-layers"}, "  default  off\n"},
+        {{"--help", "describe"}, "--describe\n  about    say what would be trained"},
+        {{"help", "--config"}, "--config FILE\n"},
         {{"--help", "qknorm"}, "--scale NAME|C\n"},
         {{"--help", "recall"}, "--task NAME\n"},
         {{"--help", "ablate"}, "ablate [OPTIONS]"},

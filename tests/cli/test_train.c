@@ -270,6 +270,22 @@ START_TEST(every_task_trains)
 END_TEST
 
 /* The table is on stderr: what a run says on stdout is the same with it. */
+/* No row of attention has two keys: there is nothing to say of their spread. */
+START_TEST(a_dash_where_there_is_no_number)
+{
+    char *dir = program_directory();
+    program_run r = train_and_read(
+        dir,
+        WITH("--task", "sort", "--seq-len", "1", "--steps", "2", "--warmup", "0", "--out", "run"),
+        NULL, 0);
+    ck_assert_msg(strstr(r.out, "\n  score std                -          -         -\n"), "%s",
+                  r.out);
+    ck_assert_msg(!strstr(r.out, "nan"), "%s", r.out);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
 START_TEST(a_profile_names_the_ops)
 {
     static const char *const ops[] = {"\nlinear ", "\nattention ", "\ncross_entropy ", "\nall "};
@@ -279,6 +295,12 @@ START_TEST(a_profile_names_the_ops)
         train_and_read(dir, TINY, WITH("--steps", "3", "--out", "run", "--force", "--profile"), 0);
     ck_assert_str_eq(plain.out, timed.out);
     ck_assert_str_eq(plain.err, "");
+    program_free(&plain);
+    plain = train_and_read(dir,
+                           WITH("--steps", "2", "--warmup", "0", "--eval-size", "1", "--out", "run",
+                                "--force", "--profile"),
+                           NULL, 0);
+    ck_assert_msg(strstr(plain.out, "\nmachine  1 thread (--profile), "), "%s", plain.out);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         ck_assert_msg(strstr(timed.err, ops[i]) != NULL, "%s", timed.err);
     program_free(&plain);
@@ -353,6 +375,7 @@ RDK_TEST_MAIN("train", {
     ADD(run_json_is_strict);
     ADD(what_is_no_number_is_null);
     ADD(every_task_trains);
+    ADD(a_dash_where_there_is_no_number);
     ADD(a_profile_names_the_ops);
     ADD(what_measuring_cost_is_told);
     ADD(memory_is_steady);
