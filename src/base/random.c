@@ -12,21 +12,21 @@
 
 #include <rootdk/base.h>
 
-enum { ROUNDS = 10, WORDS = 4 };
-static const uint32_t MULTIPLY_0 = 0xD2511F53, MULTIPLY_1 = 0xCD9E8D57;
-static const uint32_t WEYL_0 = 0x9E3779B9, WEYL_1 = 0xBB67AE85;
+#include "philox.h"
+
+enum { WORDS = PHILOX_WORDS };
 
 void rdk_philox(const uint32_t c[4], const uint32_t k[2], uint32_t out[4])
 {
     uint32_t c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], k0 = k[0], k1 = k[1];
-    for (int round = 0; round < ROUNDS; round++) {
-        uint64_t p0 = (uint64_t)MULTIPLY_0 * c0, p1 = (uint64_t)MULTIPLY_1 * c2;
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+        uint64_t p0 = (uint64_t)philox_multiply_0 * c0, p1 = (uint64_t)philox_multiply_1 * c2;
         c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
         c1 = (uint32_t)p1;
         c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
         c3 = (uint32_t)p0;
-        k0 += WEYL_0;
-        k1 += WEYL_1;
+        k0 += philox_weyl_0;
+        k1 += philox_weyl_1;
     }
     out[0] = c0;
     out[1] = c1;
@@ -34,14 +34,24 @@ void rdk_philox(const uint32_t c[4], const uint32_t k[2], uint32_t out[4])
     out[3] = c3;
 }
 
-void rdk_random_block(rdk_stream s, uint64_t index, uint32_t draw, uint32_t out[4])
+void rdk_random_counter(rdk_stream s, uint64_t index, uint32_t draw, uint32_t counter[PHILOX_WORDS],
+                        uint32_t key[2])
 {
     static const uint32_t twelve_bits = 0xFFF;
     uint32_t high_index = (uint32_t)(index >> 32) & twelve_bits;
     uint32_t high_step = (uint32_t)(s.step >> 32) & twelve_bits;
-    uint32_t counter[4] = {draw, (uint32_t)index, (uint32_t)s.step,
-                           (uint32_t)s.purpose << 24 | high_index << 12 | high_step};
-    uint32_t key[2] = {(uint32_t)s.seed, (uint32_t)(s.seed >> 32)};
+    counter[0] = draw;
+    counter[1] = (uint32_t)index;
+    counter[2] = (uint32_t)s.step;
+    counter[3] = (uint32_t)s.purpose << 24 | high_index << 12 | high_step;
+    key[0] = (uint32_t)s.seed;
+    key[1] = (uint32_t)(s.seed >> 32);
+}
+
+void rdk_random_block(rdk_stream s, uint64_t index, uint32_t draw, uint32_t out[4])
+{
+    uint32_t counter[PHILOX_WORDS], key[2];
+    rdk_random_counter(s, index, draw, counter, key);
     rdk_philox(counter, key, out);
 }
 

@@ -11,6 +11,7 @@
 #define RDK_ATTENTION_BLOCK_H
 
 #include "attention_scratch.h"
+#include "draws.h"
 #include "kernels.h"
 #include "pack.h"
 
@@ -139,19 +140,16 @@ static void block_product_transposed(const score_block *at, size_t d, const rdk_
 }
 
 /* What dropout multiplies p with: keep[r], for the keys j .. j + n - 1 of a row; row counts all
- * rows of the call. */
+ * rows of the call. A block of keys has as many words as are drawn at once. */
 static void attention_keep(const rdk_attention_shape *s, size_t row, size_t j, size_t n,
                            rdk_real keep[BLOCK])
 {
-    static const double two_to_32 = 4294967296.0;
-    const double dropped = s->dropout * two_to_32;
-    const rdk_real kept = (rdk_real)(1 / (1 - s->dropout));
-    enum { DRAW_WORDS = 4 };
-    for (size_t k = 0; k < n; k += DRAW_WORDS) {
-        uint32_t word[DRAW_WORDS];
-        rdk_random_block(s->stream, row, (uint32_t)((j + k) / DRAW_WORDS), word);
-        for (size_t l = 0; l < DRAW_WORDS; l++) keep[k + l] = word[l] >= dropped ? kept : 0;
-    }
+    _Static_assert((int)BLOCK == (int)DRAWN_WORDS, "a word for each key of a block");
+    const drop_rule rule = drop_rule_of(s->dropout);
+    uint32_t word[DRAWN_WORDS];
+    draw_blocks(s->stream, row, (uint32_t)(j / PHILOX_WORDS), false, word);
+    for (size_t k = 0; k < n; k++)
+        keep[k] = word[k] >= rule.least && !rule.drops_all ? rule.factor : 0;
 }
 
 #endif
