@@ -168,9 +168,11 @@ rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x);
  * gradient was made just now or was stale, holds nothing, and the op must write all of it before
  * anything else asks for it (its other inputs may be the same tensor). */
 rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add);
-/* dx += dy for y = .. + x of x's shape. Where x has no gradient yet it takes over that of y, which
- * n then has no more: to be the last thing that n's backward does. Where gradients are kept, it is
- * copied. */
+/* dx += dy, of x's size. */
+void rdk_grad_add(rdk_tape *t, rdk_tensor *x, const rdk_real *dy);
+/* The same of n's output y, for y = .. + x. Where x has no gradient yet it takes over that of y,
+ * which n then has no more: to be the last thing that n's backward does. Where gradients are kept,
+ * it is copied. */
 void rdk_grad_pass_on(rdk_tape *t, const rdk_node *n, rdk_tensor *x);
 /* Memory on the tape, not zeroed; and scratch that ends with the call (mark and release). */
 void *rdk_tape_alloc(rdk_tape *t, size_t count, size_t size);

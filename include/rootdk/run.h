@@ -158,9 +158,9 @@ typedef struct rdk_run_io {
 rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
                       char directory[RDK_PATH_TEXT], rdk_status *s);
 /* Operations of one step: a multiply-add counts as two, each weight of a product once forward and
- * twice backward, and so attention's pairs of a query and a key that it sees. counted:
- * the share of the tokens whose targets count; of the others the last layer ends behind its
- * attention. c is resolved. */
+ * twice backward, and so attention's pairs of a query and a key that it sees. counted: the share of
+ * the tokens whose targets count; of the others the last layer ends behind its attention. c is
+ * resolved. */
 double rdk_step_flops(const rdk_config *c, double counted);
 /* That share, of the first sequences of a training. NAN without memory. */
 double rdk_counted_share(const rdk_task *task, uint64_t seed, rdk_status *s);

@@ -83,8 +83,7 @@ bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s)
     bool ok = true;
     for (size_t i = 0; ok && i < a->n_points; i++) ok = resolve_point(a, i, &o, s);
     rdk_task_close(o.task);
-    if (!ok) a->resolved = NULL;
-    if (!ok) a->data = NULL;
+    if (!ok) a->resolved = NULL, a->counted = NULL, a->data = NULL;
     return ok;
 }
 

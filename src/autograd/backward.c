@@ -58,6 +58,14 @@ rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x)
     return grad;
 }
 
+void rdk_grad_add(rdk_tape *t, rdk_tensor *x, const rdk_real *dy)
+{
+    bool add;
+    rdk_real *dx = rdk_grad_unless_new(t, x, &add);
+    if (!dx) return;
+    (add ? rdk_kernels_get()->axpy : rdk_kernels_get()->scale)(rdk_size(x), 1, dy, dx);
+}
+
 void rdk_grad_pass_on(rdk_tape *t, const rdk_node *n, rdk_tensor *x)
 {
     rdk_tensor *y = n->out;
@@ -68,10 +76,7 @@ void rdk_grad_pass_on(rdk_tape *t, const rdk_node *n, rdk_tensor *x)
         y->grad = NULL;
         return;
     }
-    bool add;
-    rdk_real *dx = rdk_grad_unless_new(t, x, &add);
-    if (!dx) return;
-    (add ? rdk_kernels_get()->axpy : rdk_kernels_get()->scale)(rdk_size(y), 1, y->grad, dx);
+    rdk_grad_add(t, x, y->grad);
 }
 
 /* ---- the replay ------------------------------------------------------------------------------ */

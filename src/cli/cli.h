@@ -80,6 +80,8 @@ size_t rdk_switch_count(void);
 const rdk_switch *rdk_switch_at(size_t i);
 
 bool rdk_grammar_takes(const rdk_grammar *g, const rdk_switch *f);
+/* The switch of that name that the grammar takes, or NULL. */
+const rdk_switch *rdk_switch_find(const rdk_grammar *g, const char *name);
 const rdk_option *rdk_grammar_find(const rdk_grammar *g, const char *name);
 /* How the verb has this option of a run; NULL: as under train. */
 const rdk_otherwise *rdk_grammar_otherwise(const rdk_grammar *g, const rdk_option *o);

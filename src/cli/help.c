@@ -206,15 +206,6 @@ static void print_one_option(FILE *out, const rdk_grammar *g, const rdk_option *
     if (!strcmp(o->name, "task")) print_tasks(out);
 }
 
-static const rdk_switch *switch_of(const rdk_grammar *g, const char *name)
-{
-    for (size_t i = 0; i < rdk_switch_count(); i++) {
-        const rdk_switch *f = rdk_switch_at(i);
-        if (rdk_grammar_takes(g, f) && !strcmp(f->name, name)) return f;
-    }
-    return NULL;
-}
-
 static void print_one_switch(FILE *out, const rdk_switch *f)
 {
     fprintf(out, "--%s%s%s\n  about    %s\n", f->name, f->value_name ? " " : "",
@@ -246,7 +237,7 @@ bool rdk_print_topic(FILE *out, const rdk_grammar *g, const char *name, rdk_stat
     if (o) print_one_option(out, g, o);
     if (!o && v && v->grammar) rdk_print_verb_help(out, v);
     if (o || (v && v->grammar)) return true;
-    const rdk_switch *f = switch_of(g, name);
+    const rdk_switch *f = rdk_switch_find(g, name);
     if (f) print_one_switch(out, f);
     if (f) return true;
     const char *near = rdk_grammar_nearest(g, name);

@@ -58,7 +58,7 @@ const rdk_otherwise *rdk_grammar_otherwise(const rdk_grammar *g, const rdk_optio
     return NULL;
 }
 
-static const rdk_switch *switch_find(const rdk_grammar *g, const char *name)
+const rdk_switch *rdk_switch_find(const rdk_grammar *g, const char *name)
 {
     for (size_t i = 0; i < SWITCHES; i++) {
         if (rdk_grammar_takes(g, &switches[i]) && !strcmp(switches[i].name, name)) {
@@ -230,7 +230,7 @@ static bool read_word(reading *r)
     if (!is_option(text)) return refuse_stray(r, text);
     word w = cut(text);
     const rdk_option *o = rdk_grammar_find(r->grammar, w.name);
-    const rdk_switch *f = switch_find(r->grammar, w.name);
+    const rdk_switch *f = rdk_switch_find(r->grammar, w.name);
     if (o) return read_option(r, o, &w);
     if (f) return read_switch(r, f, &w);
     o = strncmp(w.name, "no-", 3) ? NULL : rdk_grammar_find(r->grammar, w.name + 3);
@@ -259,7 +259,7 @@ static bool read_first(reading *r)
     for (char **at = r->at; at < r->end; at++) {
         if (!is_option(*at)) continue;
         word w = cut(*at);
-        const rdk_switch *f = switch_find(r->grammar, w.name);
+        const rdk_switch *f = rdk_switch_find(r->grammar, w.name);
         if (!f || !f->first) continue;
         if (w.value && f->action != RDK_ACTION_HELP) {
             return rdk_fail(r->status, RDK_EVALUE, "--%s takes no value", f->name);

@@ -120,12 +120,17 @@ static inline vreal silu_slope(vreal x, vreal y, vreal dy)
 
 /* Every function with its derivative, for the switches below: in each case the two are known, and
  * inlined. */
-#define MAPS(m)                                                                                    \
-    m(RDK_MAP_EXP, v_exp, exp_slope) m(RDK_MAP_LOG, v_log, log_slope)                              \
-        m(RDK_MAP_TANH, v_tanh, tanh_slope) m(RDK_MAP_ERF, v_erf, erf_slope)                       \
-            m(RDK_MAP_RELU, v_relu, relu_slope) m(RDK_MAP_GELU, v_gelu, gelu_exact_slope)          \
-                m(RDK_MAP_GELU_TANH, v_gelu_tanh, gelu_tanh_slope)                                 \
-                    m(RDK_MAP_SILU, v_silu, silu_slope)
+/* clang-format off */
+#define MAPS(m) \
+    m(RDK_MAP_EXP, v_exp, exp_slope) \
+    m(RDK_MAP_LOG, v_log, log_slope) \
+    m(RDK_MAP_TANH, v_tanh, tanh_slope) \
+    m(RDK_MAP_ERF, v_erf, erf_slope) \
+    m(RDK_MAP_RELU, v_relu, relu_slope) \
+    m(RDK_MAP_GELU, v_gelu, gelu_exact_slope) \
+    m(RDK_MAP_GELU_TANH, v_gelu_tanh, gelu_tanh_slope) \
+    m(RDK_MAP_SILU, v_silu, silu_slope)
+/* clang-format on */
 
 static inline void map_range(vreal (*f)(vreal), size_t n, const rdk_real *x, rdk_real *y)
 {

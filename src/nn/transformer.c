@@ -19,16 +19,11 @@ static rdk_tensor *embed(const rdk_pass *p, const int32_t *tokens)
     return rdk_nn_drop(p, x);
 }
 
-static bool fits(const rdk_pass *p)
+/* The tokens that are asked for are in the batch. */
+static bool has_tokens(const rdk_pass *p)
 {
-    const size_t most = p->model->config.max_len, tokens = p->batch * p->len;
+    const size_t tokens = p->batch * p->len;
     const rdk_model_tokens *only = p->only;
-    if (!rdk_tape_alive(p->tape) ||
-        !rdk_tape_expect(p->tape, p->len <= most,
-                         "a sequence of %zu tokens is longer than this model's %zu (see "
-                         "--seq-len)",
-                         p->len, most))
-        return false;
     if (only && only->n > 0 && !only->at) {
         rdk_tape_fail(p->tape, RDK_EVALUE, "logits of %zu tokens, but no list of them (NULL)",
                       only->n);
@@ -42,6 +37,17 @@ static bool fits(const rdk_pass *p)
         return false;
     }
     return true;
+}
+
+static bool fits(const rdk_pass *p)
+{
+    const size_t most = p->model->config.max_len;
+    return rdk_tape_alive(p->tape) &&
+           rdk_tape_expect(p->tape, p->len <= most,
+                           "a sequence of %zu tokens is longer than this model's %zu (see "
+                           "--seq-len)",
+                           p->len, most) &&
+           has_tokens(p);
 }
 
 rdk_tensor *rdk_model_logits(rdk_model *m, rdk_tape *t, size_t batch, size_t len,

@@ -138,15 +138,12 @@ static void add_run_backward(const run *r)
 
 static void add_backward(rdk_tape *t, const rdk_node *n)
 {
-    const rdk_kernels *k = rdk_kernels_get();
     size_t size = rdk_size(n->out);
-    bool add;
     if (rdk_size(n->in[0]) != size || rdk_size(n->in[1]) != size) {
         walk_backward(t, n, add_run_backward);
         return;
     }
-    rdk_real *db = rdk_grad_unless_new(t, n->in[1], &add);
-    if (db) (add ? k->axpy : k->scale)(size, 1, n->out->grad, db);
+    rdk_grad_add(t, n->in[1], n->out->grad);
     rdk_grad_pass_on(t, n, n->in[0]); /* a residual connection */
 }
 

@@ -109,10 +109,10 @@ static double try_steps(rdk_trainer *r)
 }
 
 /* The time of a step: tried where that takes no more than some seconds, else supposed. */
-static void time_line(rdk_trainer *r, FILE *out)
+static void time_line(rdk_trainer *r, double flops, FILE *out)
 {
     static const double supposed_share = 0.35, longest = 1;
-    double peak = rdk_speed_peak(), flops = rdk_step_flops(&r->config, rdk_batch_share(&r->batch));
+    double peak = rdk_speed_peak();
     double seconds = flops / (supposed_share * peak);
     bool tries = seconds < longest;
     if (tries) {
@@ -163,7 +163,7 @@ void rdk_speed_lines(rdk_trainer *r, FILE *out)
     rdk_text_free(&n);
     double state = (double)rdk_model_size(r->model) * sizeof(rdk_real) / mebi;
     int moments = rdk_optimizer_state_count(r->optimizer);
-    time_line(r, out);
+    time_line(r, flops, out);
     fprintf(out,
             "memory   %.4g MiB of weights, as much for each of %d moment%s and %zu gradient%s, and "
             "once more\n         as products need them laid out; %.4g MiB of activations\n",
