@@ -98,7 +98,7 @@ void rdk_tape_free(rdk_tape *t);
 void rdk_tape_reset(rdk_tape *t);
 const rdk_status *rdk_tape_status(const rdk_tape *t);
 /* Not recording: ops compute and record nothing (evaluation). Default: recording. */
-void rdk_tape_recording(rdk_tape *t, bool on);
+bool rdk_tape_recording(rdk_tape *t, bool on);
 /* Keep the gradients of what was computed on the way (default: their memory is used again while
  * backward goes on, and they are NULL afterwards). */
 void rdk_tape_keep_gradients(rdk_tape *t, bool on);

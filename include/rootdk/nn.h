@@ -228,7 +228,8 @@ rdk_tensor *rdk_model_logits(rdk_model *m, rdk_tape *t, size_t batch, size_t len
                              const rdk_model_probe *probe);
 /* The same of some tokens alone: logits [n, V]; NULL: of all. What follows the last attention is
  * computed of no others, and bit by bit as beside them; with dropout, other elements are dropped
- * there. `only` need not outlive the call. RDK_EVALUE for a token that is not in the batch. */
+ * there. Queries of the last attention are formed from the first position that is asked for on.
+ * `only` need not outlive the call. RDK_EVALUE for a token that is not in the batch. */
 rdk_tensor *rdk_model_logits_of(rdk_model *m, rdk_tape *t, size_t batch, size_t len,
                                 const int32_t *tokens, const int32_t *lengths,
                                 const rdk_model_tokens *only, const rdk_model_probe *probe);

@@ -35,6 +35,9 @@ rdk_tensor *rdk_linear_add(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
 typedef enum { RDK_RELU, RDK_GELU, RDK_GELU_TANH, RDK_SILU } rdk_activation;
 rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b,
                            rdk_activation f);
+/* y = x[:, T-n ..] W^T + b, of the last n positions of each sequence alone: the bits of rdk_linear
+ * there. x: [B, T, in] -> y: [B, n, out]; n <= T. */
+rdk_tensor *rdk_linear_last(rdk_tape *t, rdk_tensor *x, size_t n, rdk_tensor *w, rdk_tensor *b);
 /* y = gain / (u^T W v) W: W of norm gain, where u and v are its first singular vectors.
  * w: [out, in], gain: [1], u: [out], v: [in] -> y: [out, in]. u^T W v = 0: not finite. */
 rdk_tensor *rdk_spectral_scale(rdk_tape *t, rdk_tensor *w, rdk_tensor *gain, rdk_tensor *u,
@@ -96,14 +99,15 @@ rdk_tensor *rdk_embedding(rdk_tape *t, rdk_tensor *table, const int32_t *ids, in
 /* In training y = x * mask / (1 - p), mask drawn from the tape's stream; else y = x. 0 <= p < 1. */
 rdk_tensor *rdk_dropout(rdk_tape *t, rdk_tensor *x, double p);
 /* Rotary positions (Su et al. 2021, 3.2.2): pairs (x[2m], x[2m+1]) of every head turned by
- * position * base^(-2m/d).   x: [B, T, H, d], d even. base > 1. */
-rdk_tensor *rdk_rope(rdk_tape *t, rdk_tensor *x, double base);
+ * position * base^(-2m/d).   x: [B, T, H, d], of the positions first, first + 1, ..; d even.
+ * base > 1. */
+rdk_tensor *rdk_rope(rdk_tape *t, rdk_tensor *x, size_t first, double base);
 
 /* How queries look at keys. */
 typedef struct rdk_attention_args {
     size_t n_heads;          /* H; divides the last dimension of q, k and v */
     double scale;            /* c: score s = c q.k, or c w.tanh(q + k) */
-    bool causal;             /* query i sees keys 0..i, else all */
+    bool causal;             /* the query of position i sees keys 0..i, else all */
     const int32_t *lengths;  /* [B] real tokens a sequence (the rest is padding), or NULL: all.
                               * Copied onto the tape. 0 <= length <= T */
     double dropout;          /* on p, after the statistics; 0 <= dropout < 1 */
@@ -122,7 +126,9 @@ typedef struct rdk_attention_args {
 
 /* y = softmax(c q k^T) v, per head, streaming over keys: memory O(T), hidden keys never read.
  * q, k: [B, T, H d_k], v: [B, T, H d_v] -> y: [B, T, H d_v]; head h is columns h d .. (h+1) d - 1.
- * A row that sees no key (padding) gives 0 and passes no gradient. */
+ * q may be of the last n <= T positions alone, [B, n, H d_k] -> y: [B, n, H d_v]: the same bits as
+ * among all, and rows and score_max are of these queries. A row that sees no key (padding) gives 0
+ * and passes no gradient. */
 rdk_tensor *rdk_attention(rdk_tape *t, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
                           const rdk_attention_args *args);
 /* The same with additive scores, s_ij = c w.tanh(q_i + k_j) (Bahdanau et al. 2015), w: [H, d_k].

@@ -157,13 +157,18 @@ typedef struct rdk_run_io {
  * telling which options). directory: receives the run's path. */
 rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
                       char directory[RDK_PATH_TEXT], rdk_status *s);
+/* What a step asks for: the share of the tokens whose targets count, and the first position that
+ * has one in any sequence. Of other tokens the last layer ends behind its attention, which has no
+ * queries before that position. */
+typedef struct rdk_asked {
+    double counted;
+    size_t first;
+} rdk_asked;
 /* Operations of one step: a multiply-add counts as two, each weight of a product once forward and
- * twice backward, and so attention's pairs of a query and a key that it sees. counted: the share of
- * the tokens whose targets count; of the others the last layer ends behind its attention. c is
- * resolved. */
-double rdk_step_flops(const rdk_config *c, double counted);
-/* That share, of the first sequences of a training. NAN without memory. */
-double rdk_counted_share(const rdk_task *task, uint64_t seed, rdk_status *s);
+ * twice backward, and so attention's pairs of a query and a key that it sees. c is resolved. */
+double rdk_step_flops(const rdk_config *c, rdk_asked asked);
+/* Of the first sequences of a training. NAN without memory. */
+rdk_asked rdk_task_asked(const rdk_task *task, uint64_t seed, rdk_status *s);
 
 /* What would be trained: options, parameters by tensor, decay list, predictions. */
 bool rdk_describe(rdk_config *c, const bool *given, const rdk_run_io *io, rdk_status *s);

@@ -66,7 +66,7 @@ typedef struct rdk_ablation {
     size_t *points;
     size_t n_points;
     rdk_config *resolved; /* [n_points] or NULL: as the runs will have them */
-    double *counted;      /* [n_points] likewise: the share of their tokens whose targets count */
+    rdk_asked *asked;     /* [n_points] likewise: which of their tokens have targets that count */
     const char **data; /* [n_points] or NULL: their data as the file is now, by run.json's line */
 } rdk_ablation;
 
@@ -76,7 +76,7 @@ typedef struct rdk_ablation {
  * which nothing varies; RDK_EFORMAT a damaged file. Free with rdk_ablation_free either way. */
 bool rdk_ablation_plan(rdk_ablation *a, const char *directory, const rdk_setting *settings,
                        size_t n, rdk_status *s);
-/* Every point's configuration, checked as a run would: fills resolved, counted and data. */
+/* Every point's configuration, checked as a run would: fills resolved, asked and data. */
 bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s);
 /* RDK_ESTATE where a run that is there was begun on other data than the file holds now: both lines
  * are named. What cannot be read is left to those who read it. Needs a->data. */

@@ -84,7 +84,7 @@ void rdk_point_config(const rdk_ablation *a, size_t point, rdk_config *c)
 double rdk_point_flops(const rdk_ablation *a, size_t point)
 {
     const rdk_config *c = &a->resolved[point];
-    return rdk_step_flops(c, a->counted[point]) * (double)c->steps;
+    return rdk_step_flops(c, a->asked[point]) * (double)c->steps;
 }
 
 /* ---- what its directory says ----------------------------------------------------------------- */

@@ -23,7 +23,7 @@ typedef struct opened {
     rdk_task_config config;
     char data[RDK_PATH_TEXT];
     const char *summary; /* in the arena */
-    double counted;
+    rdk_asked asked;
 } opened;
 
 static bool same_task(const opened *o, const rdk_config *c)
@@ -52,7 +52,7 @@ static bool open_task(opened *o, rdk_config *c, rdk_arena *arena, rdk_status *s)
     memcpy(o->data, c->data, sizeof o->data);
     o->task = rdk_task_open(&c->task, s);
     o->summary = o->task ? keep(arena, rdk_task_summary(o->task), s) : NULL;
-    o->counted = o->task ? rdk_counted_share(o->task, c->seed, s) : 0;
+    if (o->task) o->asked = rdk_task_asked(o->task, c->seed, s);
     return rdk_ok(s);
 }
 
@@ -65,7 +65,7 @@ static bool resolve_point(rdk_ablation *a, size_t point, opened *o, rdk_status *
     if (open_task(o, c, a->arena, &cause) && rdk_config_resolve(c, o->task, &cause) &&
         rdk_model_config_check(&c->model, &cause)) {
         a->data[point] = o->summary;
-        a->counted[point] = o->counted;
+        a->asked[point] = o->asked;
         return true;
     }
     return rdk_fail(s, cause.code, "%s (in the point %s)", cause.message,
@@ -76,14 +76,14 @@ bool rdk_ablation_resolve(rdk_ablation *a, rdk_status *s)
 {
     opened o = {0};
     a->resolved = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->resolved);
-    a->counted = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->counted);
+    a->asked = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->asked);
     a->data = rdk_arena_alloc(a->arena, a->n_points, sizeof *a->data);
-    if (!a->resolved || !a->counted || !a->data)
+    if (!a->resolved || !a->asked || !a->data)
         return rdk_fail(s, RDK_ENOMEM, "no memory for %zu configurations", a->n_points);
     bool ok = true;
     for (size_t i = 0; ok && i < a->n_points; i++) ok = resolve_point(a, i, &o, s);
     rdk_task_close(o.task);
-    if (!ok) a->resolved = NULL, a->counted = NULL, a->data = NULL;
+    if (!ok) a->resolved = NULL, a->asked = NULL, a->data = NULL;
     return ok;
 }
 

@@ -78,9 +78,11 @@ rdk_tensor *rdk_tape_fail(rdk_tape *t, rdk_code code, const char *format, ...)
 
 /* ---- modes ----------------------------------------------------------------------------------- */
 
-void rdk_tape_recording(rdk_tape *t, bool on)
+bool rdk_tape_recording(rdk_tape *t, bool on)
 {
+    bool was = t->recording;
     t->recording = on;
+    return was;
 }
 
 void rdk_tape_keep_gradients(rdk_tape *t, bool on)

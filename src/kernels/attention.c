@@ -16,7 +16,8 @@
 /* Scores that take less time than waking the threads. */
 enum { SERIAL_SCORES = 2000 };
 
-/* One (b, h): the operands at its first row, row strides, rows (b, h, 0) of the results. */
+/* One (b, h): the operands at its first row, which for q and o is that of its first query; row
+ * strides; rows (b, h, 0) of the results. */
 typedef struct forward_head {
     const rdk_attention_shape *shape;
     const rdk_real *q, *k, *v;
@@ -101,7 +102,8 @@ static void forward_row(const forward_head *f, const score_block *at, size_t r, 
                            : scores_to_weights(n, max, s);
     if (at->j > 0) {
         rdk_real shrink = v_exp(v_set(state->max[r] - max))[0];
-        if (max > state->max[r]) scale_row(f->shape->d_v, shrink, f->o + (at->i + r) * f->ld_v);
+        if (max > state->max[r])
+            scale_row(f->shape->d_v, shrink, f->o + query_row(f->shape, at->i + r) * f->ld_v);
         sum += shrink * state->sum[r];
     }
     state->max[r] = max;
@@ -117,12 +119,13 @@ static void forward_begin_stats(const forward_head *f, size_t i, forward_rows *s
 {
     const double c = f->shape->scale;
     memset(state->stats, 0, sizeof state->stats);
-    for (size_t r = 0; r < BLOCK && i + r < f->len; r++) {
+    for (size_t r = 0; i + r < block_end(i, f->len); r++) {
         if (f->w) {
             stats_without_cosines(&state->stats[r]);
             continue;
         }
-        double inverse = (double)stats_inverse_norm(f->shape->d_k, f->q + (i + r) * f->ld_qk);
+        double inverse =
+            (double)stats_inverse_norm(f->shape->d_k, f->q + query_row(f->shape, i + r) * f->ld_qk);
         state->q_inverse[r] = c == 0 ? 0 : (rdk_real)(inverse / c);
     }
 }
@@ -133,13 +136,13 @@ static void forward_queries(const forward_head *f, size_t i)
     const rdk_attention_shape *s = f->shape;
     forward_rows state;
     if (f->rows) forward_begin_stats(f, i, &state);
-    rdk_real *o = f->o + i * f->ld_v;
+    rdk_real *o = f->o + query_row(s, i) * f->ld_v;
+    const rdk_real *q = f->q + query_row(s, i) * f->ld_qk;
     size_t end = s->causal ? i + 1 : f->len, rows = 0;
     for (size_t j = 0; j < end; j += BLOCK) {
         const score_block at = block_at(s, f->len, i, j);
         rows = at.rows;
-        attention_scores(s, &at, f->w, f->q + i * f->ld_qk, f->ld_qk, f->k_panels + j * s->d_k,
-                         f->scores);
+        attention_scores(s, &at, f->w, q, f->ld_qk, f->k_panels + j * s->d_k, f->scores);
         for (size_t r = 0; r < at.rows; r++) forward_row(f, &at, r, &state);
         size_t ld = f->ld_v;
         const rdk_real *v = block_whole_rows(at.keys, s->d_v, f->v + j * ld, &ld, f->v_room);
@@ -164,9 +167,10 @@ static void forward_one(const forward_head *f)
     block_pack(f->len, s->d_k, f->k, f->ld_qk, f->k_panels);
     for (size_t j = 0; j < f->len && f->rows && !f->w; j++)
         f->k_inverse[j] = stats_inverse_norm(s->d_k, f->k + j * f->ld_qk);
-    for (size_t i = 0; i < f->len; i += BLOCK) forward_queries(f, i);
-    for (size_t i = f->len; i < s->len; i++) { /* padding sees nothing */
-        memset(f->o + i * f->ld_v, 0, s->d_v * sizeof *f->o);
+    for (size_t i = s->first; i < f->len; i = block_end(i, f->len)) forward_queries(f, i);
+    for (size_t i = f->len > s->first ? f->len : s->first; i < s->len;
+         i++) { /* padding sees nothing */
+        memset(f->o + query_row(s, i) * f->ld_v, 0, s->d_v * sizeof *f->o);
         f->row_max[i] = f->row_inv[i] = 0;
         if (f->rows) f->rows[i] = (rdk_attention_row){0};
     }
@@ -185,14 +189,14 @@ RDK_SHARED static void attention_heads(size_t begin, size_t end, int thread,
     rdk_real *v_room = scores + scores_size();
     for (size_t bh = begin; bh < end; bh++) {
         size_t b = bh / s->heads, h = bh % s->heads;
-        size_t at_qk = b * s->len * ld_qk + h * s->d_k, at_v = b * s->len * ld_v + h * s->d_v;
+        const head_places at = head_places_of(s, b, h);
         const forward_head f = {
             .shape = s,
-            .q = q + at_qk,
-            .k = k + at_qk,
-            .v = v + at_v,
+            .q = q + at.q,
+            .k = k + at.k,
+            .v = v + at.v,
             .w = attention_weight(s, h),
-            .o = o + at_v,
+            .o = o + at.o,
             .ld_qk = ld_qk,
             .ld_v = ld_v,
             .index = bh * s->len,

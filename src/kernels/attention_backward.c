@@ -147,28 +147,30 @@ static void backward_scores(const backward_head *f, const score_block *at)
 {
     const rdk_attention_shape *s = f->shape;
     rdk_real *scores = strip_row(f->weights, at->j, 0);
-    attention_scores(s, at, f->w, f->q + at->i * f->ld_qk, f->ld_qk, f->k_panels + at->j * s->d_k,
+    const size_t row = query_row(s, at->i);
+    attention_scores(s, at, f->w, f->q + row * f->ld_qk, f->ld_qk, f->k_panels + at->j * s->d_k,
                      scores);
     if (f->rows || f->policy.special)
         memcpy(strip_row(f->scores, at->j, 0), scores, scores_size() * sizeof *scores);
     for (size_t r = 0; f->policy.shapes && r < at->rows; r++)
         policy_scores(&f->policy, row_keys(s, f->len, at->i + r), block_visible(at, r),
                       scores + r * BLOCK);
-    block_dots(at, s->d_v, f->dout + at->i * f->ld_v, f->ld_v, f->v_panels + at->j * s->d_v,
+    block_dots(at, s->d_v, f->dout + row * f->ld_v, f->ld_v, f->v_panels + at->j * s->d_v,
                strip_row(f->gradients, at->j, 0));
 }
 
 /* The first queries that meet these keys. */
 static bool is_first_of_keys(const backward_head *f, const score_block *at)
 {
-    return at->i == (f->shape->causal ? at->j : 0);
+    const size_t first = f->shape->first;
+    return at->i == (f->shape->causal && at->j > first ? at->j : first);
 }
 
 /* ds to dq and dk, for scores that are products. */
 static void backward_dots(const backward_head *f, const score_block *at, const rdk_real *ds)
 {
     const rdk_attention_shape *s = f->shape;
-    const size_t i_qk = at->i * f->ld_qk, j_qk = at->j * f->ld_qk;
+    const size_t i_qk = query_row(s, at->i) * f->ld_qk, j_qk = at->j * f->ld_qk;
     size_t ld_q = f->ld_qk, ld_k = f->ld_qk;
     if (f->to.dq) {
         const rdk_real *k = block_whole_rows(at->keys, s->d_k, f->k + j_qk, &ld_k, f->k_room);
@@ -185,7 +187,7 @@ static void backward_dots(const backward_head *f, const score_block *at, const r
  * of dw in that of q: products alone need them otherwise. */
 static void backward_additive(const backward_head *f, const score_block *at, const rdk_real *ds)
 {
-    const size_t d = f->shape->d_k, i_qk = at->i * f->ld_qk;
+    const size_t d = f->shape->d_k, i_qk = query_row(f->shape, at->i) * f->ld_qk;
     const additive_gradients to = {f->to.dq ? f->to.dq + i_qk : NULL, f->k_room, f->q_room};
     memset(to.dy, 0, panels_size(at->keys, d) * sizeof *to.dy);
     memset(to.dw, 0, d * LANES * sizeof *to.dw);
@@ -220,8 +222,8 @@ static void backward_products(const backward_head *f, const score_block *at)
         backward_dots(f, at, ds);
     }
     if (f->to.dv) {
-        const rdk_real *dout =
-            block_whole_rows(at->rows, s->d_v, f->dout + at->i * f->ld_v, &ld_dout, f->dout_room);
+        const rdk_real *dout = block_whole_rows(
+            at->rows, s->d_v, f->dout + query_row(s, at->i) * f->ld_v, &ld_dout, f->dout_room);
         block_product_transposed(at, s->d_v, w, dout, ld_dout, f->to.dv + at->j * f->ld_v, f->ld_v,
                                  f->to.add_v || !is_first_of_keys(f, at));
     }
@@ -232,15 +234,16 @@ static void zero_rows(size_t first, size_t last, size_t d, rdk_real *x, size_t l
     for (size_t i = first; x && i < last; i++) memset(x + i * ld, 0, d * sizeof *x);
 }
 
-/* What no product comes to and is not added to: rows of padding, and of q and k all where scores
- * are additive, whose parts are always added. */
+/* What no product comes to and is not added to: rows of padding, keys that nobody asks for, and of
+ * q and k all where scores are additive, whose parts are always added. */
 static void backward_zero(const backward_head *f)
 {
     const rdk_attention_shape *s = f->shape;
-    size_t begin = f->w ? 0 : f->len;
-    if (!f->to.add_q) zero_rows(begin, s->len, s->d_k, f->to.dq, f->ld_qk);
-    if (!f->to.add_k) zero_rows(begin, s->len, s->d_k, f->to.dk, f->ld_qk);
-    if (!f->to.add_v) zero_rows(f->len, s->len, s->d_v, f->to.dv, f->ld_v);
+    const size_t asking = f->len > s->first ? f->len - s->first : 0; /* queries that are real */
+    const size_t seen = asking ? f->len : 0;
+    if (!f->to.add_q) zero_rows(f->w ? 0 : asking, s->len - s->first, s->d_k, f->to.dq, f->ld_qk);
+    if (!f->to.add_k) zero_rows(f->w ? 0 : seen, s->len, s->d_k, f->to.dk, f->ld_qk);
+    if (!f->to.add_v) zero_rows(seen, s->len, s->d_v, f->to.dv, f->ld_v);
 }
 
 static void backward_one(const backward_head *f)
@@ -249,15 +252,15 @@ static void backward_one(const backward_head *f)
     backward_zero(f);
     block_pack(f->len, s->d_k, f->k, f->ld_qk, f->k_panels);
     block_pack(f->len, s->d_v, f->v, f->ld_v, f->v_panels);
-    for (size_t i = 0; i < f->len && f->rows; i++)
-        stats_begin_gradient(&f->rows[i], s->d_v, f->dout + i * f->ld_v);
-    for (size_t i = 0; i < f->len; i += BLOCK) {
+    for (size_t i = s->first; i < f->len && f->rows; i++)
+        stats_begin_gradient(&f->rows[i], s->d_v, f->dout + query_row(s, i) * f->ld_v);
+    for (size_t i = s->first; i < f->len; i = block_end(i, f->len)) {
         size_t end = s->causal ? i + 1 : f->len;
         for (size_t j = 0; j < end; j += BLOCK) {
             const score_block at = block_at(s, f->len, i, j);
             backward_scores(f, &at);
         }
-        for (size_t r = 0; r < BLOCK && i + r < f->len; r++) backward_row(f, i, r, end);
+        for (size_t r = 0; i + r < block_end(i, f->len); r++) backward_row(f, i, r, end);
         for (size_t j = 0; j < end; j += BLOCK) {
             const score_block at = block_at(s, f->len, i, j);
             backward_products(f, &at);
@@ -279,12 +282,12 @@ static void backward_scratch(backward_head *f, rdk_real *scratch)
     f->dout_room = f->q_room + rows_size(s->d_k);
 }
 
-static rdk_attention_grads backward_grads(const rdk_attention_grads *to, size_t at_qk, size_t at_v)
+static rdk_attention_grads backward_grads(const rdk_attention_grads *to, const head_places *at)
 {
     rdk_attention_grads of_head = *to;
-    if (to->dq) of_head.dq += at_qk;
-    if (to->dk) of_head.dk += at_qk;
-    if (to->dv) of_head.dv += at_v;
+    if (to->dq) of_head.dq += at->q;
+    if (to->dk) of_head.dk += at->k;
+    if (to->dv) of_head.dv += at->v;
     return of_head;
 }
 
@@ -300,16 +303,16 @@ RDK_SHARED static void backward_heads(size_t begin, size_t end, int thread,
     const size_t ld_qk = s->heads * s->d_k, ld_v = s->heads * s->d_v;
     for (size_t bh = begin; bh < end; bh++) {
         size_t b = bh / s->heads, h = bh % s->heads;
-        size_t at_qk = b * s->len * ld_qk + h * s->d_k, at_v = b * s->len * ld_v + h * s->d_v;
+        const head_places at = head_places_of(s, b, h);
         backward_head f = {
             .shape = s,
-            .q = q + at_qk,
-            .k = k + at_qk,
-            .v = v + at_v,
-            .dout = dout + at_v,
+            .q = q + at.q,
+            .k = k + at.k,
+            .v = v + at.v,
+            .dout = dout + at.o,
             .w = attention_weight(s, h),
             .dw = attention_weight_part(s, bh),
-            .to = backward_grads(to, at_qk, at_v),
+            .to = backward_grads(to, &at),
             .ld_qk = ld_qk,
             .ld_v = ld_v,
             .index = bh * s->len,

@@ -15,22 +15,31 @@
 #include "kernels.h"
 #include "pack.h"
 
-/* One block: queries i .. i + rows - 1, keys j .. j + keys - 1; on the diagonal row r sees keys
- * 0 .. r of it. */
+/* One block: queries i .. i + rows - 1, keys j .. j + keys - 1. Blocks begin at multiples of BLOCK,
+ * but for the first of the queries, which begins where they do. On the diagonal row r sees keys
+ * 0 .. lag + r of it, lag = i - j. */
 typedef struct score_block {
-    size_t i, rows, j, keys;
+    size_t i, rows, j, keys, lag;
     bool diagonal;
 } score_block;
 
+/* Where the block of position i ends, in a sequence of len. */
+static inline size_t block_end(size_t i, size_t len)
+{
+    size_t end = (i / BLOCK + 1) * BLOCK;
+    return end < len ? end : len;
+}
+
 static inline score_block block_at(const rdk_attention_shape *s, size_t len, size_t i, size_t j)
 {
-    return (score_block){i, len - i < BLOCK ? len - i : BLOCK, j, len - j < BLOCK ? len - j : BLOCK,
-                         s->causal && i == j};
+    bool diagonal = s->causal && i / BLOCK == j / BLOCK;
+    return (score_block){
+        i, block_end(i, len) - i, j, block_end(j, len) - j, diagonal ? i - j : 0, diagonal};
 }
 
 static inline size_t block_visible(const score_block *at, size_t r)
 {
-    return at->diagonal ? r + 1 : at->keys;
+    return at->diagonal ? at->lag + r + 1 : at->keys;
 }
 
 /* Real tokens of sequence b. */
@@ -43,6 +52,24 @@ static inline size_t attention_length(const rdk_attention_shape *s, size_t b)
 static inline size_t row_keys(const rdk_attention_shape *s, size_t len, size_t i)
 {
     return s->causal ? i + 1 : len;
+}
+
+/* The row of position i among those of the queries of its sequence. */
+static inline size_t query_row(const rdk_attention_shape *s, size_t i)
+{
+    return i - s->first;
+}
+
+/* Where head h of sequence b begins in q, k, v and o. */
+typedef struct head_places {
+    size_t q, k, v, o;
+} head_places;
+
+static inline head_places head_places_of(const rdk_attention_shape *s, size_t b, size_t h)
+{
+    size_t keys = b * s->len * s->heads, queries = b * (s->len - s->first) * s->heads;
+    return (head_places){(queries + h) * s->d_k, (keys + h) * s->d_k, (keys + h) * s->d_v,
+                         (queries + h) * s->d_v};
 }
 
 /* x where lane l of the vector at column j is one of the n visible, else `hidden`. */
@@ -121,22 +148,33 @@ static void block_product(const score_block *at, size_t d, const rdk_real *w, co
     }
 }
 
-/* y[j] (+)= sum of w[r][j] x[r] over the queries r that see j */
-static void block_product_transposed(const score_block *at, size_t d, const rdk_real *w,
-                                     const rdk_real *x, size_t ldx, rdk_real *y, size_t ldy,
-                                     bool add)
+/* y[j] (+)= sum of w[r][j] x[r] over the queries r that see j, for the keys begin .. end - 1: all
+ * of them see begin, or, where causal, query 0 is the first and each next one sees a key more. */
+static void block_keys_product(const score_block *at, size_t begin, size_t end, bool causal,
+                               size_t d, const rdk_real *w, const rdk_real *x, size_t ldx,
+                               rdk_real *y, size_t ldy, bool add)
 {
-    size_t count = rdk_pieces(at->keys, TILE_ROWS);
+    size_t count = rdk_pieces(end - begin, TILE_ROWS);
     for (size_t t = 0; t < count; t++) {
-        size_t j = rdk_piece_begin(at->keys, count, t),
-               j_end = rdk_piece_begin(at->keys, count, t + 1);
-        size_t first = at->diagonal ? j : 0; /* query that sees j */
-        const tile_left left = {w + first * BLOCK + j, BLOCK, true, at->diagonal};
+        size_t j = begin + rdk_piece_begin(end - begin, count, t),
+               j_end = begin + rdk_piece_begin(end - begin, count, t + 1);
+        size_t first = causal ? j - begin : 0; /* query that sees j */
+        const tile_left left = {w + first * BLOCK + j, BLOCK, true, causal};
         for (size_t c = 0; c < d; c += TILE_COLS)
             tile(j_end - j, d - c < TILE_COLS ? d - c : TILE_COLS, at->rows - first, left,
                  x + first * ldx + c, ldx,
                  &(tile_target){.c = y + j * ldy + c, .ldc = ldy, .add = add});
     }
+}
+
+/* The same for all keys. */
+static void block_product_transposed(const score_block *at, size_t d, const rdk_real *w,
+                                     const rdk_real *x, size_t ldx, rdk_real *y, size_t ldy,
+                                     bool add)
+{
+    size_t seen_by_all = at->diagonal ? at->lag : at->keys;
+    block_keys_product(at, 0, seen_by_all, false, d, w, x, ldx, y, ldy, add);
+    block_keys_product(at, seen_by_all, at->keys, true, d, w, x, ldx, y, ldy, add);
 }
 
 /* What dropout multiplies p with: keep[r], for the keys j .. j + n - 1 of a row; row counts all

@@ -39,10 +39,12 @@ typedef struct rdk_attention_additive {
     double *parts; /* [B, H, d_k], room for what each (b, h) adds to it; NULL where dw is */
 } rdk_attention_additive;
 
-/* Operands of attention, for the B sequences at once: row (b, i) of q and k begins at
- * (b*T + i) * H * d_k, head h of it at column h * d_k (d_v for v, o). */
+/* Operands of attention, for the B sequences at once: row (b, i) of k begins at (b*T + i) * H *
+ * d_k, head h of it at column h * d_k (d_v for v). Queries, and so q, o and their gradients, are
+ * those of the positions from `first` on: row (b, i) of them is (b * (T - first) + i - first). */
 typedef struct rdk_attention_shape {
     size_t batch, heads, len, d_k, d_v; /* B, H, T */
+    size_t first;                       /* <= T; 0: every position asks */
     double scale;
     const rdk_attention_additive *additive; /* NULL: the score is a product */
     bool causal;
@@ -159,13 +161,14 @@ typedef struct rdk_kernels {
     void (*dropout_backward)(size_t n, double p, rdk_stream stream, const rdk_real *dy,
                              rdk_real *dx);
 
-    /* x: [rows, heads, d] at positions pos(r) = r % len; sign -1 turns back (the gradient).
+    /* x: [rows, heads, d] at positions pos(r) = first + r % len; sign -1 turns back (the gradient).
      * y = turned x, or += where accumulate */
-    void (*rope)(size_t rows, size_t len, size_t heads, size_t d, double base, int sign,
-                 const rdk_real *x, rdk_real *y, bool accumulate);
+    void (*rope)(size_t rows, size_t first, size_t len, size_t heads, size_t d, double base,
+                 int sign, const rdk_real *x, rdk_real *y, bool accumulate);
 
     /* streaming attention. row_max, row_inv: [B, H, T], the largest score and 1 / sum exp(s - max),
-     * kept for backward. rows: [B, H, T] statistics to fill, or NULL.
+     * kept for backward. rows: [B, H, T] statistics to fill, or NULL. Of all three those before
+     * `first` are left as they are.
      * scratch: rdk_attention_scratch() elements for each of rdk_threads(). */
     void (*attention)(const rdk_attention_shape *s, const rdk_real *q, const rdk_real *k,
                       const rdk_real *v, rdk_real *o, rdk_real *row_max, rdk_real *row_inv,

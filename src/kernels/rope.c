@@ -12,15 +12,15 @@
 
 enum { PAIRS = 64 }; /* turned together */
 
-/* Pairs of every head of the rows t, t + len, ... by angles t frequency[m]. x, y: at the first of
- * the `pairs` pairs of row 0, head 0. */
-static void rope_position(size_t t, size_t rows, size_t len, size_t heads, size_t d, size_t pairs,
-                          const double *frequency, int sign, const rdk_real *x, rdk_real *y,
-                          bool accumulate)
+/* Pairs of every head of the rows t, t + len, ... by angles position frequency[m]. x, y: at the
+ * first of the `pairs` pairs of row 0, head 0. */
+static void rope_position(size_t position, size_t t, size_t rows, size_t len, size_t heads,
+                          size_t d, size_t pairs, const double *frequency, int sign,
+                          const rdk_real *x, rdk_real *y, bool accumulate)
 {
     rdk_real cosine[PAIRS], sine[PAIRS];
     for (size_t m = 0; m < pairs; m++) {
-        double angle = (double)t * frequency[m];
+        double angle = (double)position * frequency[m];
         cosine[m] = (rdk_real)cos(angle);
         sine[m] = (rdk_real)(sign < 0 ? -sin(angle) : sin(angle));
     }
@@ -39,16 +39,17 @@ static void rope_position(size_t t, size_t rows, size_t len, size_t heads, size_
     }
 }
 
-RDK_SHARED static void rope_positions(size_t begin, size_t end, size_t rows, size_t len,
-                                      size_t heads, size_t d, size_t pairs, const double *frequency,
-                                      int sign, const rdk_real *x, rdk_real *y, bool accumulate)
+RDK_SHARED static void rope_positions(size_t begin, size_t end, size_t rows, size_t first,
+                                      size_t len, size_t heads, size_t d, size_t pairs,
+                                      const double *frequency, int sign, const rdk_real *x,
+                                      rdk_real *y, bool accumulate)
 {
     for (size_t t = begin; t < end; t++)
-        rope_position(t, rows, len, heads, d, pairs, frequency, sign, x, y, accumulate);
+        rope_position(first + t, t, rows, len, heads, d, pairs, frequency, sign, x, y, accumulate);
 }
 
-static void rope(size_t rows, size_t len, size_t heads, size_t d, double base, int sign,
-                 const rdk_real *x, rdk_real *y, bool accumulate)
+static void rope(size_t rows, size_t first, size_t len, size_t heads, size_t d, double base,
+                 int sign, const rdk_real *x, rdk_real *y, bool accumulate)
 {
     size_t positions = len < rows ? len : rows;
     if (heads == 0) return;
@@ -58,7 +59,7 @@ static void rope(size_t rows, size_t len, size_t heads, size_t d, double base, i
         for (size_t m = 0; m < pairs; m++) {
             frequency[m] = pow(base, -2.0 * (double)(begin + m) / (double)d);
         }
-        RDK_SHARE(rows * heads * d >= SERIAL_ELEMENTS, positions, rope_positions, rows, len, heads,
-                  d, pairs, frequency, sign, x + 2 * begin, y + 2 * begin, accumulate);
+        RDK_SHARE(rows * heads * d >= SERIAL_ELEMENTS, positions, rope_positions, rows, first, len,
+                  heads, d, pairs, frequency, sign, x + 2 * begin, y + 2 * begin, accumulate);
     }
 }

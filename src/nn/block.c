@@ -37,12 +37,15 @@ rdk_tensor *rdk_nn_linear(const rdk_pass *p, rdk_tensor *x, rdk_affine a)
     return rdk_linear(p->tape, x, matrix(p, a), a.bias);
 }
 
-/* x behind the attention of layer i: of the last one, only the tokens that are asked for go on. */
-static rdk_tensor *asked_for(const rdk_pass *p, size_t i, rdk_tensor *x)
+static rdk_tensor *in_rows(const rdk_pass *p, rdk_tensor *x)
 {
-    if (!x || !p->only || i + 1 < p->model->config.layers) return x;
-    x = rdk_reshape(p->tape, x, 2, (size_t[]){p->batch * p->len, rdk_cols(x)});
-    return rdk_embedding(p->tape, x, p->only->at, 1, &p->only->n);
+    return x ? rdk_reshape(p->tape, x, 2, (size_t[]){rdk_rows(x), rdk_cols(x)}) : NULL;
+}
+
+/* The rows of x of the tokens that are asked for. at: which these are. */
+static rdk_tensor *asked_for(const rdk_pass *p, rdk_tensor *x, const int32_t *at)
+{
+    return rdk_embedding(p->tape, in_rows(p, x), at, 1, &p->only->n);
 }
 
 /* x + branch, at the last layer of the branch, which reads h. */
@@ -76,49 +79,57 @@ static rdk_tensor *qk_norm(const rdk_pass *p, rdk_qk_norm kind, rdk_tensor *x, r
     }
 }
 
-/* What is done to q, or k, between its projection and the product. [B, T, H d_k] -> the same. */
-static rdk_tensor *prepare(const rdk_pass *p, rdk_qk_norm kind, rdk_tensor *x, rdk_tensor *gain)
+/* What is done to q, or k, between its projection and the product: from position `first` on,
+ * [B, T - first, H d_k] -> the same. */
+static rdk_tensor *prepare(const rdk_pass *p, rdk_qk_norm kind, size_t first, rdk_tensor *x,
+                           rdk_tensor *gain)
 {
     const rdk_model_config *c = &p->model->config;
     bool turn = c->positions == RDK_ROPE;
+    const size_t n = p->len - first;
     if (kind == RDK_QK_OFF && !turn) return x;
-    x = rdk_reshape(p->tape, x, 4, (size_t[]){p->batch, p->len, c->heads, c->d_k});
+    x = rdk_reshape(p->tape, x, 4, (size_t[]){p->batch, n, c->heads, c->d_k});
     x = qk_norm(p, kind, x, gain);
-    if (turn) x = rdk_rope(p->tape, x, ROPE_BASE);
-    return rdk_reshape(p->tape, x, 3, (size_t[]){p->batch, p->len, c->heads * c->d_k});
+    if (turn) x = rdk_rope(p->tape, x, first, ROPE_BASE);
+    return rdk_reshape(p->tape, x, 3, (size_t[]){p->batch, n, c->heads * c->d_k});
 }
 
-/* q and k of layer i, as they are multiplied, of the x that its attention is given. */
-static void queries_and_keys(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_tensor **q,
-                             rdk_tensor **k)
+/* q of layer i as it is multiplied, from position `first` on, of the h that its attention is given.
+ * The probe is told of all of them or of none. */
+static rdk_tensor *queries(const rdk_pass *p, size_t i, rdk_tensor *h, size_t first)
+{
+    const rdk_layer *y = &p->model->layer[i];
+    const rdk_model_probe *probe = first ? NULL : p->probe;
+    rdk_tensor *q = first ? rdk_linear_last(p->tape, h, p->len - first, matrix(p, y->q), y->q.bias)
+                          : rdk_nn_linear(p, h, y->q);
+    if (probe && probe->q) probe->q[i] = q;
+    q = prepare(p, y->qk_norm, first, q, y->q_gain);
+    if (probe && probe->q_used) probe->q_used[i] = q;
+    return q;
+}
+
+static rdk_tensor *keys(const rdk_pass *p, size_t i, rdk_tensor *h)
 {
     const rdk_layer *y = &p->model->layer[i];
     const rdk_model_probe *probe = p->probe;
-    rdk_tape_scope(p->tape, "layer %zu attention", i);
-    *q = rdk_nn_linear(p, x, y->q);
-    *k = rdk_nn_linear(p, x, y->k);
-    if (probe && probe->q) probe->q[i] = *q;
-    if (probe && probe->k) probe->k[i] = *k;
-    *q = prepare(p, y->qk_norm, *q, y->q_gain);
-    *k = prepare(p, y->qk_norm, *k, y->k_gain);
-    if (probe && probe->q_used) probe->q_used[i] = *q;
-    if (probe && probe->k_used) probe->k_used[i] = *k;
+    rdk_tensor *k = rdk_nn_linear(p, h, y->k);
+    if (probe && probe->k) probe->k[i] = k;
+    k = prepare(p, y->qk_norm, 0, k, y->k_gain);
+    if (probe && probe->k_used) probe->k_used[i] = k;
+    return k;
 }
 
-/* The branches: x + what they make of h. */
-static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_tensor *h)
+static rdk_tensor *attend(const rdk_pass *p, size_t i, rdk_tensor *q, rdk_tensor *k, rdk_tensor *v,
+                          double dropout)
 {
     const rdk_model_config *c = &p->model->config;
     const rdk_layer *y = &p->model->layer[i];
     const rdk_model_probe *probe = p->probe;
-    rdk_tensor *q, *k;
-    queries_and_keys(p, i, h, &q, &k);
-    rdk_tensor *v = rdk_nn_linear(p, h, y->v);
     rdk_attention_args args = {.n_heads = c->heads,
                                .scale = y->scale,
                                .causal = c->arch == RDK_DECODER,
                                .lengths = p->lengths,
-                               .dropout = c->dropout,
+                               .dropout = dropout,
                                .gain = y->score_gain,
                                .length_base = rdk_config_length_base(c),
                                .softcap = c->softcap,
@@ -129,10 +140,38 @@ static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_ten
         size_t rows = probe->rows_of_layer ? probe->rows_of_layer : p->batch * c->heads * p->len;
         args.rows = probe->rows + i * rows;
     }
-    rdk_tensor *o = y->score ? rdk_additive_attention(p->tape, q, k, v, y->score, &args)
-                             : rdk_attention(p->tape, q, k, v, &args);
-    x = asked_for(p, i, x);
-    return join(p, x, asked_for(p, i, o), y->o);
+    return y->score ? rdk_additive_attention(p->tape, q, k, v, y->score, &args)
+                    : rdk_attention(p->tape, q, k, v, &args);
+}
+
+/* Where not all queries are formed but the probe asks of them: all are, beside the pass. Backward
+ * completes the rows of those that it comes to; no gradient arrives at the others. */
+static void show_all_queries(const rdk_pass *p, size_t i, rdk_tensor *h, rdk_tensor *k,
+                             rdk_tensor *v)
+{
+    const rdk_model_probe *probe = p->probe;
+    if (!probe || !(probe->rows || probe->q || probe->q_used || probe->score_max)) return;
+    bool recorded = rdk_tape_recording(p->tape, false);
+    rdk_tensor *q = queries(p, i, h, 0);
+    if (probe->rows || probe->score_max) attend(p, i, q, k, v, 0);
+    rdk_tape_recording(p->tape, recorded);
+}
+
+/* The branches: x + what they make of h. */
+static rdk_tensor *attention(const rdk_pass *p, size_t i, rdk_tensor *x, rdk_tensor *h)
+{
+    const rdk_layer *y = &p->model->layer[i];
+    const bool last = p->only && i + 1 == p->model->config.layers;
+    const size_t first = last ? p->first : 0;
+    rdk_tape_scope(p->tape, "layer %zu attention", i);
+    rdk_tensor *q = queries(p, i, h, first), *k = keys(p, i, h), *v = rdk_nn_linear(p, h, y->v);
+    if (first > 0) show_all_queries(p, i, h, k, v);
+    rdk_tensor *o = attend(p, i, q, k, v, p->model->config.dropout);
+    if (last) {
+        x = asked_for(p, x, p->only->at);
+        o = p->query ? asked_for(p, o, p->query) : in_rows(p, o);
+    }
+    return join(p, x, o, y->o);
 }
 
 static rdk_activation activation_of(rdk_mlp kind)
@@ -187,8 +226,9 @@ rdk_tensor *rdk_nn_block(const rdk_pass *p, size_t i, rdk_tensor *x)
 
 bool rdk_nn_queries(const rdk_pass *p, size_t i, rdk_tensor *x)
 {
-    rdk_tensor *q, *k;
     rdk_tape_scope(p->tape, "layer %zu", i);
-    queries_and_keys(p, i, norm_first(p) ? rdk_nn_norm(p, x, p->model->layer[i].norm1) : x, &q, &k);
+    rdk_tensor *h = norm_first(p) ? rdk_nn_norm(p, x, p->model->layer[i].norm1) : x;
+    rdk_tape_scope(p->tape, "layer %zu attention", i);
+    rdk_tensor *q = queries(p, i, h, 0), *k = keys(p, i, h);
     return q && k;
 }

@@ -77,6 +77,8 @@ typedef struct rdk_pass {
     size_t batch, len;
     const int32_t *lengths;
     const rdk_model_tokens *only; /* whose logits are asked for; NULL: all */
+    size_t first;                 /* position of the first of them; 0 where all are */
+    const int32_t *query;         /* of each of them, among those from there on; NULL: in order */
     const rdk_model_probe *probe;
 } rdk_pass;
 

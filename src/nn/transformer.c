@@ -39,6 +39,30 @@ static bool has_tokens(const rdk_pass *p)
     return true;
 }
 
+/* Behind the last attention only the tokens that are asked for go on, so queries before the first
+ * of them need not be formed there. */
+static bool find_first(rdk_pass *p)
+{
+    static const int32_t none;
+    const rdk_model_tokens *only = p->only;
+    if (!only) return true;
+    p->query = &none;
+    if (only->n == 0) return true;
+    p->first = p->len;
+    for (size_t r = 0; r < only->n; r++)
+        if ((size_t)only->at[r] % p->len < p->first) p->first = (size_t)only->at[r] % p->len;
+    const size_t queries = p->len - p->first;
+    bool in_order = only->n == p->batch * queries;
+    int32_t *query = rdk_tape_alloc(p->tape, only->n, sizeof *query);
+    for (size_t r = 0; query && r < only->n; r++) {
+        size_t b = (size_t)only->at[r] / p->len, i = (size_t)only->at[r] % p->len - p->first;
+        query[r] = (int32_t)(b * queries + i);
+        in_order = in_order && (size_t)query[r] == r;
+    }
+    p->query = in_order ? NULL : query;
+    return query != NULL;
+}
+
 static bool fits(const rdk_pass *p)
 {
     const size_t most = p->model->config.max_len;
@@ -62,8 +86,8 @@ rdk_tensor *rdk_model_logits_of(rdk_model *m, rdk_tape *t, size_t batch, size_t 
                                 const rdk_model_tokens *only, const rdk_model_probe *probe)
 {
     const rdk_model_config *c = &m->config;
-    rdk_pass p = {m, t, batch, len, lengths, only, probe};
-    if (!fits(&p)) return NULL;
+    rdk_pass p = {m, t, batch, len, lengths, only, 0, NULL, probe};
+    if (!fits(&p) || !find_first(&p)) return NULL;
     rdk_tensor *x = embed(&p, tokens);
     for (size_t i = 0; i < c->layers; i++) x = rdk_nn_block(&p, i, x);
     rdk_tape_scope(t, "head");
@@ -75,7 +99,7 @@ bool rdk_model_queries(rdk_model *m, rdk_tape *t, size_t batch, size_t len, cons
                        const int32_t *lengths, const rdk_model_probe *probe)
 {
     const size_t last = m->config.layers - 1;
-    rdk_pass p = {m, t, batch, len, lengths, NULL, probe};
+    rdk_pass p = {m, t, batch, len, lengths, NULL, 0, NULL, probe};
     if (!fits(&p)) return false;
     rdk_tensor *x = embed(&p, tokens);
     for (size_t i = 0; i < last; i++) x = rdk_nn_block(&p, i, x);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Attention: y = softmax(s) v per head, over the keys that a query may see.
- *     q, k: [B, T, H d_k], v: [B, T, H d_v] -> y: [B, T, H d_v]
+ *     q: [B, n, H d_k], k: [B, T, H d_k], v: [B, T, H d_v] -> y: [B, n, H d_v]
  *     dv_j = sum_i p_ij dy_i,  ds_ij = p_ij (dy_i.v_j - dy_i.y_i)
- * The product, s_ij = c q_i.k_j:
+ * Queries are those of the last n positions, mostly all. The product, s_ij = c q_i.k_j:
  *     dq_i = c sum_j ds_ij k_j,  dk_j = c sum_i ds_ij q_i
  * Additive (Bahdanau et al. 2015), s_ij = c w.t_ij, t_ij = tanh(q_i + k_j), w: [H, d_k]:
  *     dq_i = sum_j x_ij,  dk_j = sum_i x_ij,  x_ij = c ds_ij w (1 - t_ij^2),
@@ -114,16 +114,22 @@ const rdk_op rdk_op_additive_attention = {
     attention_backward,
 };
 
-static bool same_places(const rdk_tensor *x, const rdk_tensor *q)
+static bool same_places(const rdk_tensor *x, const rdk_tensor *k)
 {
-    return x->n_dims == 3 && x->dim[0] == q->dim[0] && x->dim[1] == q->dim[1];
+    return x->n_dims == 3 && x->dim[0] == k->dim[0] && x->dim[1] == k->dim[1];
+}
+
+static bool last_places(const rdk_tensor *q, const rdk_tensor *k)
+{
+    return q->n_dims == 3 && q->dim[0] == k->dim[0] && q->dim[1] <= k->dim[1];
 }
 
 static bool shapes_fit(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[3], size_t heads)
 {
     const rdk_tensor *q = in[0], *k = in[1], *v = in[2];
-    if (q->n_dims != 3 || !same_places(k, q) || !same_places(v, q) || k->dim[2] != q->dim[2]) {
-        rdk_refuse(t, op, 3, in, "they must be [B, T, H d_k], the same, and [B, T, H d_v]");
+    if (!same_places(k, k) || !same_places(v, k) || !last_places(q, k) || k->dim[2] != q->dim[2]) {
+        rdk_refuse(t, op, 3, in,
+                   "they must be [B, n, H d_k], n <= T, then [B, T, H d_k] and [B, T, H d_v]");
     } else if (heads == 0) {
         rdk_refuse(t, op, 3, in, "0 heads, at least 1 is needed");
     } else if (q->dim[2] % heads != 0 || v->dim[2] % heads != 0) {
@@ -169,7 +175,7 @@ static bool policy_fits(rdk_tape *t, const rdk_attention_args *args)
            is_of_heads(t, args->sink, "sink", args->n_heads);
 }
 
-static bool values_fit(rdk_tape *t, const rdk_tensor *q, const rdk_attention_args *args)
+static bool values_fit(rdk_tape *t, const rdk_tensor *k, const rdk_attention_args *args)
 {
     if (!isfinite(args->scale)) {
         rdk_tape_fail(t, RDK_EVALUE, "attention with scale %g: it must be finite", args->scale);
@@ -177,12 +183,12 @@ static bool values_fit(rdk_tape *t, const rdk_tensor *q, const rdk_attention_arg
         rdk_tape_fail(t, RDK_EVALUE, "attention with dropout %g: it must be in 0 <= p < 1",
                       args->dropout);
     }
-    for (size_t b = 0; b < q->dim[0] && args->lengths; b++) {
+    for (size_t b = 0; b < k->dim[0] && args->lengths; b++) {
         const int32_t length = args->lengths[b];
-        if (length >= 0 && (size_t)length <= q->dim[1]) continue;
+        if (length >= 0 && (size_t)length <= k->dim[1]) continue;
         rdk_tape_fail(t, RDK_EVALUE,
                       "attention with length %d of sequence %zu: 0 to %zu are possible",
-                      (int)length, b, q->dim[1]);
+                      (int)length, b, k->dim[1]);
         break;
     }
     return rdk_tape_alive(t);
@@ -209,7 +215,8 @@ static attention_saved *save(rdk_tape *t, const rdk_tensor *q, const rdk_tensor 
     s->shape = (rdk_attention_shape){
         .batch = q->dim[0],
         .heads = heads,
-        .len = q->dim[1],
+        .len = v->dim[1],
+        .first = v->dim[1] - q->dim[1],
         .d_k = q->dim[2] / heads,
         .d_v = v->dim[2] / heads,
         .scale = args->scale,
@@ -223,7 +230,7 @@ static attention_saved *save(rdk_tape *t, const rdk_tensor *q, const rdk_tensor 
         s->shape.dropout = args->dropout;
     }
     size_t rows;
-    if (!rdk_size_mul(q->dim[0] * q->dim[1], heads, &rows)) {
+    if (!rdk_size_mul(v->dim[0] * v->dim[1], heads, &rows)) {
         rdk_tape_fail(t, RDK_ENOMEM, "attention: the number of rows overflows");
         return NULL;
     }
@@ -241,7 +248,7 @@ static void raise_score_max(const attention_saved *s, rdk_real *most)
         size_t len = shape->lengths ? (size_t)shape->lengths[b] : shape->len;
         for (size_t h = 0; h < shape->heads; h++) {
             const rdk_real *row = s->row_max + (b * shape->heads + h) * shape->len;
-            for (size_t i = 0; i < len; i++)
+            for (size_t i = shape->first; i < len; i++)
                 if (row[i] > most[h]) most[h] = row[i];
         }
     }
@@ -253,9 +260,9 @@ static rdk_tensor *attend(rdk_tape *t, const rdk_op *op, int n_in, rdk_tensor *c
 {
     rdk_tensor *q = in[IN_Q], *k = in[IN_K], *v = in[IN_V], *w = in[IN_WEIGHT];
     if (!shapes_fit(t, op, in, args->n_heads) || !weight_fits(t, in, args->n_heads) ||
-        !values_fit(t, q, args) || !policy_fits(t, args))
+        !values_fit(t, k, args) || !policy_fits(t, args))
         return NULL;
-    rdk_tensor *y = rdk_tape_tensor(t, v->n_dims, v->dim);
+    rdk_tensor *y = rdk_tape_tensor(t, 3, (size_t[]){q->dim[0], q->dim[1], v->dim[2]});
     attention_saved *s = save(t, q, v, args);
     if (!y || !s) return NULL;
     s->q = w ? q->data : rdk_operand(t, q);

@@ -8,6 +8,7 @@
  * b and r are added where the product leaves its registers. h is no tensor of the tape: f'(h) takes
  * its place in the pass that computes y, which shares the exponential, and in backward dh that of
  * f'(h). */
+#include "linear.h"
 #include "product.h"
 #include "shape.h"
 #include "table.h"
@@ -22,8 +23,7 @@ typedef struct linear_map_saved {
     rdk_real *kept; /* [rows, out] */
 } linear_map_saved;
 
-/* W as it was laid out for products with x, or with dy; NULL where it was not. */
-static const void *panels_of(const rdk_tape *t, const rdk_tensor *w, bool with_x)
+const void *rdk_panels_of(const rdk_tape *t, const rdk_tensor *w, bool with_x)
 {
     const rdk_packing *p = w->packing;
     if (!p || !p->current || p->precision != rdk_tape_precision(t)) return NULL;
@@ -31,21 +31,28 @@ static const void *panels_of(const rdk_tape *t, const rdk_tensor *w, bool with_x
     return with_x ? p->pairs_t : p->pairs;
 }
 
-static void product_backward(rdk_tape *t, const rdk_node *n, const rdk_real *dh)
+void rdk_linear_weight_backward(rdk_tape *t, const rdk_node *n, const rdk_tensor *x,
+                                const rdk_real *dh)
 {
-    const rdk_tensor *x = n->in[0], *w = n->in[1];
-    const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = w->dim[0];
-
+    const size_t rows = rdk_rows(x), n_in = rdk_cols(x), n_out = n->in[1]->dim[0];
     bool add;
-    rdk_real *dx = rdk_grad_unless_new(t, n->in[0], &add);
-    rdk_product p = rdk_dense_product(false, false, rows, n_in, n_out, dh, w->data, dx, add);
-    p.panels = panels_of(t, w, false);
-    if (dx) rdk_multiply(t, &p);
     rdk_real *dw = rdk_grad_unless_new(t, n->in[1], &add);
-    p = rdk_dense_product(true, false, n_out, n_in, rows, dh, x->data, dw, add);
+    const rdk_product p = rdk_dense_product(true, false, n_out, n_in, rows, dh, x->data, dw, add);
     if (dw) rdk_multiply(t, &p);
     rdk_real *db = rdk_grad(t, n->in[2]);
     if (db) rdk_kernels_get()->sum_rows(rows, n_out, dh, db);
+}
+
+static void product_backward(rdk_tape *t, const rdk_node *n, const rdk_real *dh)
+{
+    const rdk_tensor *x = n->in[0], *w = n->in[1];
+    bool add;
+    rdk_real *dx = rdk_grad_unless_new(t, n->in[0], &add);
+    rdk_product p =
+        rdk_dense_product(false, false, rdk_rows(x), rdk_cols(x), w->dim[0], dh, w->data, dx, add);
+    p.panels = rdk_panels_of(t, w, false);
+    if (dx) rdk_multiply(t, &p);
+    rdk_linear_weight_backward(t, n, x, dh);
 }
 
 static void linear_backward(rdk_tape *t, const rdk_node *n)
@@ -84,28 +91,36 @@ const rdk_op rdk_op_linear_map = {
 
 enum { INPUTS = 4 }; /* x, w, b, r; the last two may be absent */
 
+bool rdk_linear_fits(rdk_tape *t, const rdk_op *op, int n_in, rdk_tensor *const *in)
+{
+    const rdk_tensor *x = in[0], *w = in[1], *b = in[2];
+    if (!rdk_tape_alive(t) || !x || !w) return false;
+    if (x->n_dims < 1)
+        rdk_refuse(t, op, n_in, in, "x is a scalar");
+    else if (w->n_dims != 2 || w->dim[1] != rdk_cols(x))
+        rdk_refuse(t, op, n_in, in, "the weight must be [out, %zu]", rdk_cols(x));
+    else if (b && (b->n_dims != 1 || b->dim[0] != w->dim[0]))
+        rdk_refuse(t, op, n_in, in, "the bias must be [%zu]", w->dim[0]);
+    return rdk_tape_alive(t);
+}
+
 /* A tensor for y, where the shapes fit. */
 static rdk_tensor *begin(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[INPUTS])
 {
-    const rdk_tensor *x = in[0], *w = in[1], *b = in[2];
-    if (!rdk_tape_alive(t) || !x || !w) return NULL;
-    if (x->n_dims < 1) return rdk_refuse(t, op, INPUTS, in, "x is a scalar");
-    if (w->n_dims != 2 || w->dim[1] != rdk_cols(x))
-        return rdk_refuse(t, op, INPUTS, in, "the weight must be [out, %zu]", rdk_cols(x));
-    if (b && (b->n_dims != 1 || b->dim[0] != w->dim[0]))
-        return rdk_refuse(t, op, INPUTS, in, "the bias must be [%zu]", w->dim[0]);
+    if (!rdk_linear_fits(t, op, INPUTS, in)) return NULL;
+    const rdk_tensor *x = in[0], *w = in[1];
     size_t dim[RDK_MAX_DIMS];
     for (int i = 0; i < x->n_dims; i++) dim[i] = x->dim[i];
     dim[x->n_dims - 1] = w->dim[0];
     return rdk_tape_tensor(t, x->n_dims, dim);
 }
 
-static void forward(rdk_tape *t, rdk_tensor *const in[INPUTS], rdk_real *h)
+void rdk_linear_forward(rdk_tape *t, const rdk_tensor *x, const rdk_tensor *w, const rdk_tensor *b,
+                        const rdk_tensor *r, rdk_real *h)
 {
-    const rdk_tensor *x = in[0], *w = in[1], *b = in[2], *r = in[3];
     rdk_product p = rdk_dense_product(false, true, rdk_rows(x), w->dim[0], rdk_cols(x), x->data,
                                       w->data, h, false);
-    p.panels = panels_of(t, w, true);
+    p.panels = rdk_panels_of(t, w, true);
     if (b) p.bias = b->data;
     if (r) p.residual = r->data;
     rdk_multiply(t, &p);
@@ -115,7 +130,7 @@ rdk_tensor *rdk_linear(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b)
 {
     rdk_tensor *in[INPUTS] = {x, w, b}, *y = begin(t, &rdk_op_linear, in);
     if (!y) return NULL;
-    forward(t, in, y->data);
+    rdk_linear_forward(t, x, w, b, NULL, y->data);
     return rdk_tape_record(t, &rdk_op_linear, y, 3, in, NULL);
 }
 
@@ -126,7 +141,7 @@ rdk_tensor *rdk_linear_add(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
     if (r->n_dims != y->n_dims || memcmp(r->dim, y->dim, sizeof r->dim[0] * (size_t)r->n_dims) != 0)
         return rdk_refuse(t, &rdk_op_linear_add, INPUTS, in, "r must be [.., %zu], as x W^T is",
                           rdk_cols(y));
-    forward(t, in, y->data);
+    rdk_linear_forward(t, x, w, b, r, y->data);
     return rdk_tape_record(t, &rdk_op_linear_add, y, INPUTS, in, NULL);
 }
 
@@ -160,7 +175,7 @@ rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
     *saved =
         (linear_map_saved){map_of[f], false, rdk_tape_alloc(t, rdk_size(y), sizeof *saved->kept)};
     if (!saved->kept) return NULL;
-    forward(t, in, saved->kept);
+    rdk_linear_forward(t, x, w, b, NULL, saved->kept);
     map_of_layer(saved, y, rdk_tape_would_record(t, 3, in));
     return rdk_tape_record(t, &rdk_op_linear_map, y, 3, in, saved);
 }

@@ -8,6 +8,7 @@ static const rdk_op *const ops[] = {
     &rdk_op_linear,
     &rdk_op_linear_add,
     &rdk_op_linear_map,
+    &rdk_op_linear_last,
     &rdk_op_spectral_scale,
     &rdk_op_add,
     &rdk_op_sub,

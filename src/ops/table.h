@@ -10,7 +10,7 @@
 #include <rootdk/ops.h>
 
 extern const rdk_op rdk_op_matmul, rdk_op_linear, rdk_op_linear_add, rdk_op_linear_map,
-    rdk_op_spectral_scale;
+    rdk_op_linear_last, rdk_op_spectral_scale;
 extern const rdk_op rdk_op_add, rdk_op_sub, rdk_op_mul, rdk_op_div;
 extern const rdk_op rdk_op_scale;
 extern const rdk_op rdk_op_exp, rdk_op_log, rdk_op_tanh, rdk_op_erf, rdk_op_relu, rdk_op_gelu,

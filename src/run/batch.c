@@ -68,22 +68,27 @@ uint64_t rdk_batch_counted(const rdk_batch *b)
     return counted;
 }
 
-double rdk_batch_share(const rdk_batch *b)
+rdk_asked rdk_batch_asked(const rdk_batch *b)
 {
-    return (double)rdk_batch_counted(b) / ((double)b->n * (double)b->len);
+    rdk_asked a = {(double)rdk_batch_counted(b) / ((double)b->n * (double)b->len), 0};
+    if (a.counted == 0) return a;
+    a.first = b->len;
+    for (size_t k = 0; k < b->n * b->len; k++)
+        if (b->target[k] != RDK_IGNORE && k % b->len < a.first) a.first = k % b->len;
+    return a;
 }
 
-double rdk_counted_share(const rdk_task *task, uint64_t seed, rdk_status *s)
+rdk_asked rdk_task_asked(const rdk_task *task, uint64_t seed, rdk_status *s)
 {
     enum { SEQUENCES = 64 };
     rdk_batch b;
-    double share = NAN;
+    rdk_asked asked = {NAN, 0};
     if (rdk_batch_make(&b, SEQUENCES, rdk_task_tokens(task), s)) {
         rdk_batch_train(&b, task, seed, 0);
-        share = rdk_batch_share(&b);
+        asked = rdk_batch_asked(&b);
     }
     rdk_batch_free(&b);
-    return share;
+    return asked;
 }
 
 rdk_score rdk_batch_score(const rdk_batch *b)

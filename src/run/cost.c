@@ -7,17 +7,16 @@
 #include <math.h>
 
 /* The first step of a call asks for memory and wakes threads: it tells nothing of the others. */
-void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds, uint64_t counted)
+void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds)
 {
     rdk_cost *c = &r->cost;
-    double tokens = (double)(r->batch.n * r->batch.len);
     if (r->step == r->started_step) return;
     if (measuring) {
         c->measured += seconds;
         c->measured_steps++;
     } else {
         c->plain += seconds;
-        c->plain_flops += rdk_step_flops(&r->config, (double)counted / tokens);
+        c->plain_flops += rdk_step_flops(&r->config, rdk_batch_asked(&r->batch));
         c->plain_steps++;
     }
 }

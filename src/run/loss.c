@@ -2,8 +2,8 @@
  * The loss of a pass: logits where a target counts, and what is made of them.
  *
  * Most tasks ask for a part of their tokens, an answer behind what it follows from. The others are
- * attended to, and that is all that they are for: behind the last attention nothing of them is
- * computed, so that whatever it would be, not a number even, reaches no loss and no gradient.
+ * attended to, and that is all that they are for: of the last layer they have keys and values, so
+ * that whatever else would be computed of them, not a number even, reaches no loss and no gradient.
  *
  * Invariant: dropout behind that attention apart, whose draws go by the place among those that
  * count, what is computed of a token does not depend on which others count.

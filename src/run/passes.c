@@ -85,7 +85,7 @@ static void run_group(const sweep *a, size_t g, rdk_status *s)
 static bool is_small(const rdk_config *c, size_t n, size_t groups)
 {
     static const double small = 2e9; /* operations of a group; about where both take as long */
-    double sequence = rdk_step_flops(c, 1) / (double)(c->batch * c->accum);
+    double sequence = rdk_step_flops(c, (rdk_asked){1, 0}) / (double)(c->batch * c->accum);
     return sequence * (double)n < small * (double)groups;
 }
 

@@ -15,17 +15,28 @@
 #include "kernels/kernels.h"
 #include "words.h"
 
-double rdk_step_flops(const rdk_config *c, double counted)
+/* Multiply-adds of attention in one sequence: K and V of all positions, Q and two products with the
+ * keys that they see of those from `first` on. */
+static double attention_products(const rdk_model_config *m, double first)
+{
+    double width = (double)m->d_model, inner = (double)(m->heads * m->d_k);
+    double len = (double)m->max_len, queries = len - first;
+    double keys = m->arch == RDK_DECODER ? (first + len + 1) / 2 : len; /* of a query, the mean */
+    return inner * (width * (2 * len + queries) + 2 * keys * queries);
+}
+
+double rdk_step_flops(const rdk_config *c, rdk_asked asked)
 {
     const rdk_model_config *m = &c->model;
     double width = (double)m->d_model, inner = (double)(m->heads * m->d_k);
-    double len = (double)m->max_len, keys = m->arch == RDK_DECODER ? (len + 1) / 2 : len;
     double in_mlp = m->mlp == RDK_MLP_NONE ? 0 : m->mlp == RDK_MLP_SWIGLU ? 3 : 2;
-    double attention = 3 * width * inner + 2 * inner * keys;
-    double behind = width * inner + in_mlp * width * (double)m->d_ff;
-    double token = (double)m->layers * attention + ((double)m->layers - 1 + counted) * behind +
-                   counted * width * (double)m->vocab;
-    return 6 * token * len * (double)c->batch * (double)c->accum; /* forward 2, backward 4 */
+    double behind = width * inner + in_mlp * width * (double)m->d_ff,
+           before = (double)m->layers - 1;
+    double attention =
+        before * attention_products(m, 0) + attention_products(m, (double)asked.first);
+    double token = (before + asked.counted) * behind + asked.counted * width * (double)m->vocab;
+    double sequence = attention + token * (double)m->max_len;
+    return 6 * sequence * (double)c->batch * (double)c->accum; /* forward 2, backward 4 */
 }
 
 /* Of additive attention: one for each pair and each of its d_k, again in backward. */
@@ -146,12 +157,14 @@ void rdk_speed_lines(rdk_trainer *r, FILE *out)
     static const double mebi = 1 << 20;
     rdk_text n = {0};
     rdk_batch_train(&r->batch, r->task, r->config.seed, 0);
-    double share = rdk_batch_share(&r->batch), flops = rdk_step_flops(&r->config, share);
+    rdk_asked asked = rdk_batch_asked(&r->batch);
+    double flops = rdk_step_flops(&r->config, asked);
     double tanhs = step_tanhs(r);
     rdk_words_count(&n, (uint64_t)(r->batch.n * r->batch.len));
     fprintf(out, "\na step   %s token%s", n.data ? n.data : "",
             r->batch.n * r->batch.len == 1 ? "" : "s");
-    if (share < 1) fprintf(out, ", %.3g%% of them with a target that counts", 100 * share);
+    if (asked.counted < 1)
+        fprintf(out, ", %.3g%% of them with a target that counts", 100 * asked.counted);
     fprintf(out, ", %.4g GFLOP", flops / 1e9);
     if (tanhs > 0) fprintf(out, " and %.4g G tanh", tanhs / 1e9);
     fprintf(

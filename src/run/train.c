@@ -93,7 +93,7 @@ static visit_end visit(rdk_trainer *r, rdk_step_report *report, rdk_finals *f, b
 
     double begun = rdk_seconds();
     bool measuring = log || *probed, fine = rdk_step_gradients(r, measuring, report);
-    rdk_cost_gradients(r, measuring, rdk_seconds() - begun, report->pass.counted);
+    rdk_cost_gradients(r, measuring, rdk_seconds() - begun);
     if (!fine && r->status->code == RDK_ENONFINITE) rdk_logs_train_row(r, report);
     if (!fine) return FAILED;
     if (measuring) remember(r, report, r->step == 0, f);

@@ -121,7 +121,7 @@ void rdk_batch_train(rdk_batch *b, const rdk_task *task, uint64_t seed, uint64_t
 /* The n held-out sequences from `first` on, at most b->n of them; the rest of b is empty. */
 void rdk_batch_eval(rdk_batch *b, const rdk_task *task, uint64_t seed, uint64_t first, size_t n);
 uint64_t rdk_batch_counted(const rdk_batch *b);
-double rdk_batch_share(const rdk_batch *b); /* of the tokens that are counted */
+rdk_asked rdk_batch_asked(const rdk_batch *b);
 /* From nll and best. No counted target: loss and accuracies 0. */
 rdk_score rdk_batch_score(const rdk_batch *b);
 
@@ -244,8 +244,8 @@ bool rdk_maps_example(const rdk_trainer *r);
 
 /* ---- cost.c: what measuring costs ------------------------------------------------------------ */
 
-/* A step's gradients took so long, with statistics or without; counted: its targets. */
-void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds, uint64_t counted);
+/* The gradients of the batch at hand took so long, with statistics or without. */
+void rdk_cost_gradients(rdk_trainer *r, bool measuring, double seconds);
 /* Seconds of this call that were spent on measuring; NAN where no step went without it. */
 double rdk_cost_seconds(const rdk_trainer *r);
 

@@ -41,7 +41,7 @@ typedef struct plan {
 static rdk_tensor *turned(rdk_tape *t, rdk_tensor *x, bool rotary)
 {
     if (!rotary) return x;
-    rdk_tensor *heads = rdk_rope(t, rdk_reshape(t, x, 4, DIMS(B, T, H, D_K)), 100);
+    rdk_tensor *heads = rdk_rope(t, rdk_reshape(t, x, 4, DIMS(B, T, H, D_K)), 0, 100);
     return rdk_reshape(t, heads, 3, DIMS(B, T, Q_WIDTH));
 }
 

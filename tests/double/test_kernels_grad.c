@@ -215,7 +215,7 @@ enum { HEADS = 2, D = 6, LEN = 2, TURNED = ROWS * HEADS * D };
 
 static void rope_forward(const rdk_kernels *k, const void *base, const rdk_real *x, rdk_real *y)
 {
-    k->rope(ROWS, LEN, HEADS, D, *(const double *)base, 1, x, y, false);
+    k->rope(ROWS, 0, LEN, HEADS, D, *(const double *)base, 1, x, y, false);
 }
 
 START_TEST(rope)
@@ -223,7 +223,7 @@ START_TEST(rope)
     TABLE(k);
     double base = 50;
     rdk_real *x = normals(TURNED, 0, 1, 1), *weights = normals(TURNED, 0, 1, 2), dx[TURNED] = {0};
-    k->rope(ROWS, LEN, HEADS, D, base, -1, weights, dx, true);
+    k->rope(ROWS, 0, LEN, HEADS, D, base, -1, weights, dx, true);
     check(k, rope_forward, &base, TURNED, x, TURNED, weights, dx);
     drop(x);
     drop(weights);

@@ -14,6 +14,8 @@ BUILDER(matmul_nt, rdk_matmul(t, x[0], false, x[1], true))
 BUILDER(matmul_tt, rdk_matmul(t, x[0], true, x[1], true))
 BUILDER(linear, rdk_linear(t, x[0], x[1], NULL))
 BUILDER(linear_bias, rdk_linear(t, x[0], x[1], x[2]))
+BUILDER(linear_last, rdk_linear_last(t, x[0], 2, x[1], x[2]))
+BUILDER(linear_last_alone, rdk_linear_last(t, x[0], 4, x[1], NULL))
 BUILDER(linear_added, rdk_linear_add(t, x[0], x[1], x[2], x[3]))
 BUILDER(linear_added_alone, rdk_linear_add(t, x[0], x[1], NULL, x[2]))
 BUILDER(linear_relu, rdk_linear_map(t, x[0], x[1], x[2], RDK_RELU))
@@ -61,7 +63,8 @@ BUILDER(mean_last, rdk_mean(t, x[0], -1))
 BUILDER(mean_all, rdk_mean_all(t, x[0]))
 BUILDER(max_first, rdk_max(t, x[0], 0))
 BUILDER(max_last, rdk_max(t, x[0], -1))
-BUILDER(rope, rdk_rope(t, x[0], 100))
+BUILDER(rope, rdk_rope(t, x[0], 0, 100))
+BUILDER(rope_later, rdk_rope(t, x[0], 5, 100))
 BUILDER(view, rdk_scale(t, rdk_reshape(t, x[0], 1, (size_t[]){rdk_size(x[0])}), 1.5))
 BUILDER(view_of_result,
         rdk_reshape(t, rdk_reshape(t, rdk_exp(t, x[0]), 1, (size_t[]){rdk_size(x[0])}), 3,
@@ -136,6 +139,8 @@ static const row rows[] = {
     {"linear_add", linear_added, 4, {"brk", "nk", "n", "brn"}, ANY},
     {"linear_add", linear_added, 4, {"k", "nk", "n", "n"}, ANY},
     {"linear_add", linear_added_alone, 3, {"rk", "nk", "rn"}, ANY},
+    {"linear_last", linear_last, 3, {"b5k", "nk", "n"}, ANY},
+    {"linear_last", linear_last_alone, 2, {"b4k", "nk"}, ANY},
     {"linear_map", linear_relu, 3, {"rk", "nk", "n"}, POSITIVE},
     {"linear_map", linear_gelu, 3, {"brk", "nk", "n"}, ANY},
     {"linear_map", linear_gelu_tanh, 3, {"brk", "nk", "n"}, ANY},
@@ -206,6 +211,7 @@ static const row rows[] = {
     {"embedding", embedding_of_one, 1, {"Vd"}, ANY},
     {"dropout", dropout, 1, {"bmn"}, ANY},
     {"rope", rope, 1, {"bth4"}, ANY},
+    {"rope", rope_later, 1, {"bth4"}, ANY},
     {"rope", rope, 1, {"bt12"}, ANY},
     {"cross_entropy", cross_entropy, 1, {"mV"}, ANY},
     {"cross_entropy", cross_entropy_ignored, 1, {"bmV"}, ANY},

@@ -299,6 +299,75 @@ START_TEST(rising_and_falling_scores)
 }
 END_TEST
 
+/* ---- queries of the last positions alone ----------------------------------------------------- */
+
+/* What queries have: row by row, those before `first` cut off each sequence. */
+static void cut(const attention_case *c, size_t first, size_t width, const rdk_real *from,
+                rdk_real *to)
+{
+    const size_t kept = (c->s.len - first) * width;
+    for (size_t b = 0; b < c->s.batch; b++)
+        memcpy(to + b * kept, from + (b * c->s.len + first) * width, kept * sizeof *to);
+}
+
+/* Zeros and zeros of the other sign are equal. */
+static void check_equal(size_t n, const rdk_real *got, const rdk_real *want)
+{
+    for (size_t i = 0; i < n; i++) ck_assert(got[i] == want[i]);
+}
+
+/* whole: run, with no gradient arriving before `first`. */
+static void check_from(const rdk_kernels *k, const attention_case *whole, size_t first)
+{
+    attention_case c = case_copy(whole);
+    const size_t qk = c.s.heads * c.s.d_k, v = c.s.heads * c.s.d_v;
+    const size_t queries = c.s.batch * (c.s.len - first);
+    rdk_real *want = array(c.n_qk + c.n_v);
+    cut(whole, first, qk, whole->q, c.q), cut(whole, first, v, whole->dout, c.dout);
+    for (size_t i = queries * qk; i < c.n_qk; i++) c.q[i] = NAN; /* is not there */
+    for (size_t i = queries * v; i < c.n_v; i++) c.dout[i] = NAN;
+    c.s.first = first;
+    case_measure(&c);
+    case_run(k, &c);
+    cut(whole, first, v, whole->o, want), ck_assert(same_bits(c.o, want, queries * v));
+    cut(whole, first, qk, whole->dq, want), check_equal(queries * qk, c.dq, want);
+    check_equal(c.n_qk, c.dk, whole->dk), check_equal(c.n_v, c.dv, whole->dv);
+    check_equal(c.n_w, c.dw, whole->dw);
+    for (size_t i = 0; i < c.rows; i++) {
+        if (i % c.s.len >= first) {
+            ck_assert(same_bits(&c.row_max[i], &whole->row_max[i], 1));
+            ck_assert_mem_eq(&c.measured[i], &whole->measured[i], sizeof *c.measured);
+        } else {
+            ck_assert(c.measured[i].n == 0); /* left as it was */
+        }
+    }
+    drop(want);
+    case_free(&c);
+}
+
+/* They have the bits that they have among all. */
+START_TEST(queries_of_the_last_positions)
+{
+    TABLE_AND_KIND(k, additive);
+    static const size_t firsts[] = {0, 1, 12, 37, 63, 64, 65, 70, 99, 100};
+    for (int form = 0; form < 8; form++) {
+        rdk_attention_shape s = padded_shape(form & 1, form & 2 ? 0.3 : 0);
+        if (form & 4) s.lengths = NULL;
+        attention_case whole = case_of_kind(s, additive);
+        case_measure(&whole);
+        for (size_t f = 0; f < COUNT(firsts); f++) {
+            for (size_t b = 0; b < s.batch; b++)
+                for (size_t e = at_v(&whole, b, 0, 0); e < at_v(&whole, b, 0, firsts[f]); e++)
+                    whole.dout[e] = 0;
+            for (size_t e = 0; e < whole.n_w; e++) whole.dw[e] = 0; /* is added to */
+            case_run(k, &whole);
+            check_from(k, &whole, firsts[f]);
+        }
+        case_free(&whole);
+    }
+}
+END_TEST
+
 /* ---- dropout --------------------------------------------------------------------------------- */
 
 /* With v all ones the output of a row is the sum of what is kept over 1 - p: 1 in the mean, each
@@ -337,5 +406,6 @@ RDK_TEST_MAIN("kernels_attention", {
     ADD_LOOP(large_equal_scores, ISAS);
     ADD_LOOP(large_scores_that_differ, ISAS);
     ADD_LOOP(rising_and_falling_scores, ISAS);
+    ADD_LOOP(queries_of_the_last_positions, KINDS);
     ADD_LOOP(dropout_keeps_the_expectation, ISAS);
 })

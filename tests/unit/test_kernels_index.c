@@ -125,7 +125,7 @@ START_TEST(rope_equals_the_reference_and_turns_back)
         size_t n = rows * heads * d;
         rdk_real *x = normals(n, 0, 1, 1), *y = array(n), *back = normals(n, 0, 1, 2);
         rdk_real *old = copy_of(back, n);
-        k->rope(rows, LEN, heads, d, 10000, 1, x, y, false);
+        k->rope(rows, 0, LEN, heads, d, 10000, 1, x, y, false);
         for (size_t i = 0; i < n; i += 2) {
             double t = (double)(i / (heads * d) % LEN), m = (double)(i % d / 2);
             double angle = t * pow(10000, -2 * m / (double)d);
@@ -133,7 +133,7 @@ START_TEST(rope_equals_the_reference_and_turns_back)
             ck_assert_close((double)y[i], a * cos(angle) - b * sin(angle), 3e-7, 1);
             ck_assert_close((double)y[i + 1], a * sin(angle) + b * cos(angle), 3e-7, 1);
         }
-        k->rope(rows, LEN, heads, d, 10000, -1, y, back, true);
+        k->rope(rows, 0, LEN, heads, d, 10000, -1, y, back, true);
         for (size_t i = 0; i < n; i++) {
             ck_assert_close((double)back[i], (double)old[i] + (double)x[i], 1e-6, 2);
         }
@@ -152,8 +152,8 @@ START_TEST(rope_is_relative)
     static rdk_real qs[LEN * D], ks[LEN * D];
     for (size_t i = 0; i < LEN * D; i++) qs[i] = q[i % D], ks[i] = key[i % D];
     static rdk_real q_turned[LEN * D], k_turned[LEN * D];
-    k->rope(LEN, LEN, 1, D, 100, 1, qs, q_turned, false);
-    k->rope(LEN, LEN, 1, D, 100, 1, ks, k_turned, false);
+    k->rope(LEN, 0, LEN, 1, D, 100, 1, qs, q_turned, false);
+    k->rope(LEN, 0, LEN, 1, D, 100, 1, ks, k_turned, false);
     double first = k->dot(D, q_turned + 9 * D, k_turned + 4 * D);
     for (size_t t = 5; t < LEN; t++) {
         ck_assert_close(k->dot(D, q_turned + t * D, k_turned + (t - 5) * D), first, 1e-6, 10);
@@ -161,6 +161,24 @@ START_TEST(rope_is_relative)
     ck_assert(same_bits(q_turned, q, D)); /* position 0 does not turn */
     drop(q);
     drop(key);
+}
+END_TEST
+
+START_TEST(rope_from_a_position_on)
+{
+    TABLE(k);
+    enum { B = 3, LEN = 9, FIRST = 4, WIDTH = 2 * 6, LAST = LEN - FIRST };
+    rdk_real *x = normals(B * LEN * WIDTH, 0, 1, 1), *y = array(B * LEN * WIDTH);
+    rdk_real *end = array(B * LAST * WIDTH), *turned = array(B * LAST * WIDTH);
+    for (size_t b = 0; b < B; b++)
+        memcpy(end + b * LAST * WIDTH, x + (b * LEN + FIRST) * WIDTH, LAST * WIDTH * sizeof *x);
+    k->rope(B * LEN, 0, LEN, 2, 6, 100, 1, x, y, false);
+    k->rope(B * LAST, FIRST, LAST, 2, 6, 100, 1, end, turned, false);
+    for (size_t b = 0; b < B; b++)
+        ck_assert(
+            same_bits(turned + b * LAST * WIDTH, y + (b * LEN + FIRST) * WIDTH, LAST * WIDTH));
+    rdk_real *all[] = {x, y, end, turned};
+    for (size_t i = 0; i < COUNT(all); i++) drop(all[i]);
 }
 END_TEST
 
@@ -172,4 +190,5 @@ RDK_TEST_MAIN("kernels: by index", {
     ADD_LOOP(a_word_at_the_threshold_keeps, ISAS);
     ADD_LOOP(rope_equals_the_reference_and_turns_back, ISAS);
     ADD_LOOP(rope_is_relative, ISAS);
+    ADD_LOOP(rope_from_a_position_on, ISAS);
 })

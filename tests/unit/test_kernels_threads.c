@@ -78,8 +78,8 @@ static void run_dropout(const rdk_kernels *k, const inputs *in, outcome *out)
 
 static void run_rope(const rdk_kernels *k, const inputs *in, outcome *out)
 {
-    k->rope(ROWS, LEN, HEADS, D, 10000, 1, in->x, out->a, false);
-    k->rope(ROWS, LEN, HEADS, D, 10000, -1, in->y, out->a, true);
+    k->rope(ROWS, 0, LEN, HEADS, D, 10000, 1, in->x, out->a, false);
+    k->rope(ROWS, 0, LEN, HEADS, D, 10000, -1, in->y, out->a, true);
 }
 
 static void run_loss(const rdk_kernels *k, const inputs *in, outcome *out)

@@ -178,21 +178,24 @@ static void check_asked(rdk_model *m, rdk_tape *t, const int32_t *lengths,
     free(rows);
 }
 
-/* Asked for in any order, twice, all, or none, with and without padding, of floats and of bfloat16:
- * the logits are the bits of those of all. */
+/* Asked for in any order, twice, all, none, or the end of each sequence, with and without padding,
+ * of floats and of bfloat16: the logits are the bits of those of all. */
 START_TEST(tokens_that_are_asked_for)
 {
     static const int32_t some[] = {BATCH * LEN - 1, 2, 0, 2, 9};
+    static const int32_t late[] = {BATCH * LEN - 1, LEN - 2, BATCH * LEN - 2, LEN - 1};
     int32_t tokens[BATCH * LEN], targets[BATCH * LEN], all[BATCH * LEN], lengths[BATCH];
-    enum { SOME = sizeof some / sizeof *some, ASKED = 3 };
-    const rdk_model_tokens asked[ASKED] = {{SOME, some}, {BATCH * LEN, all}, {0, NULL}};
+    int32_t last[BATCH];
+    enum { SOME = sizeof some / sizeof *some, LATE = sizeof late / sizeof *late, ASKED = 5 };
+    const rdk_model_tokens asked[ASKED] = {
+        {SOME, some}, {BATCH * LEN, all}, {0, NULL}, {LATE, late}, {BATCH, last}};
     rdk_tape *t = new_tape(), *whole = new_tape();
     rdk_model_config c = variant_config(_i / 4);
     rdk_model *m = new_model(&c);
     rdk_attention_row *rows = calloc(c.layers * BATCH * c.heads * LEN, sizeof *rows);
     const rdk_model_probe probe = {.rows = rows};
     for (int32_t i = 0; i < BATCH * LEN; i++) all[i] = i;
-    for (int i = 0; i < BATCH; i++) lengths[i] = LEN - 2 * i;
+    for (int i = 0; i < BATCH; i++) lengths[i] = LEN - 2 * i, last[i] = LEN * (i + 1) - 1;
     fixed_batch(BATCH * LEN, tokens, targets);
     rdk_tape_products(t, _i & 1 ? RDK_BF16 : RDK_FLOAT);
     rdk_tape_products(whole, _i & 1 ? RDK_BF16 : RDK_FLOAT);

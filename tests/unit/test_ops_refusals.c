@@ -91,6 +91,8 @@ CALL(bad_linear, rdk_linear(t, a, b, NULL))
 CALL(bad_bias, rdk_linear(t, a, a, flat(t, b)))
 CALL(bad_linear_add, rdk_linear_add(t, a, b, NULL, a))
 CALL(bad_residual, rdk_linear_add(t, a, a, NULL, a))
+CALL(flat_linear_last, rdk_linear_last(t, a, 1, a, NULL))
+CALL(bad_linear_last, rdk_linear_last(t, cube(t, a), 2, a, NULL))
 CALL(bad_linear_map, rdk_linear_map(t, a, b, NULL, RDK_GELU))
 CALL(bad_activation, rdk_linear_map(t, a, a, NULL, (rdk_activation)(RDK_SILU + 1)))
 CALL(bad_add, rdk_add(t, a, b))
@@ -117,9 +119,9 @@ CALL(bad_table, rdk_embedding(t, flat(t, a), (int32_t[]){0}, 1, DIMS(1)))
 CALL(bad_id, rdk_embedding(t, a, (int32_t[]){0, 1, 2}, 1, DIMS(3)))
 CALL(bad_id_below, rdk_embedding(t, a, (int32_t[]){0, -1}, 1, DIMS(2)))
 CALL(bad_dropout, rdk_dropout(t, a, 1))
-CALL(bad_rope, rdk_rope(t, a, 10))
-CALL(bad_rope_odd, rdk_rope(t, grid(t, a), 10))
-CALL(bad_rope_base, rdk_rope(t, rdk_reshape(t, b, 4, DIMS(1, 2, 5, 2)), 1))
+CALL(bad_rope, rdk_rope(t, a, 0, 10))
+CALL(bad_rope_odd, rdk_rope(t, grid(t, a), 0, 10))
+CALL(bad_rope_base, rdk_rope(t, rdk_reshape(t, b, 4, DIMS(1, 2, 5, 2)), 0, 1))
 static rdk_tensor *add_up(rdk_tape *t, rdk_tensor *a, rdk_tensor *w, size_t heads)
 {
     rdk_tensor *q = rdk_reshape(t, a, 3, DIMS(1, 2, 3));
@@ -159,6 +161,8 @@ static const refusal refusals[] = {
     {{"linear of [2, 3] and [4, 5]", "[out, 3]"}, RDK_ESHAPE, bad_linear},
     {{"linear_add of [2, 3], [4, 5] and [2, 3]", "[out, 3]"}, RDK_ESHAPE, bad_linear_add},
     {{"linear_add of [2, 3], [2, 3] and [2, 3]", "[.., 2], as x W^T"}, RDK_ESHAPE, bad_residual},
+    {{"linear_last of [2, 3] and [2, 3]", "[B, T, in]"}, RDK_ESHAPE, flat_linear_last},
+    {{"linear_last of [2, 1, 3] and [2, 3]", "no last 2 of 1"}, RDK_ESHAPE, bad_linear_last},
     {{"linear_map of [2, 3] and [4, 5]", "[out, 3]"}, RDK_ESHAPE, bad_linear_map},
     {{"linear_map", "no activation 4"}, RDK_EVALUE, bad_activation},
     {{"linear of [2, 3], [2, 3] and [20]", "must be [2]"}, RDK_ESHAPE, bad_bias},

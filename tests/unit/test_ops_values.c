@@ -369,7 +369,7 @@ END_TEST
 START_TEST(rope)
 {
     rdk_tensor *x = LEAF(DIMS(1, 2, 1, 4), 4, 1, 2, 3, 4, 1, 0, 0, 1);
-    ASSERT_VALUES(rdk_rope(t, x, 100), 1, 2, 3, 4, cos(1), sin(1), -sin(0.1), cos(0.1));
+    ASSERT_VALUES(rdk_rope(t, x, 0, 100), 1, 2, 3, 4, cos(1), sin(1), -sin(0.1), cos(0.1));
 }
 END_TEST
 

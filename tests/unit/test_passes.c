@@ -114,9 +114,10 @@ START_TEST(no_target_counts)
     rdk_batch *b = &r->batch;
     const rdk_pass_at at = {.n = b->n, .tape = r->tapes[0], .status = &status};
     rdk_batch_train(b, r->task, r->config.seed, 0);
-    ck_assert_close(rdk_batch_share(b), 64.0 / 127, 1e-12, 0);
+    ck_assert_close(rdk_batch_asked(b).counted, 64.0 / 127, 1e-12, 0);
+    ck_assert_uint_eq(rdk_batch_asked(b).first, 63);
     for (size_t i = 0; i < b->n * b->len; i++) b->target[i] = RDK_IGNORE;
-    ck_assert(rdk_batch_share(b) == 0);
+    ck_assert(rdk_batch_asked(b).counted == 0);
     for (size_t i = 0; i < rdk_model_size(r->model); i++) rdk_model_grads(r->model)[i] = NAN;
     rdk_model_drop_grads(r->model);
     rdk_tape_reset(at.tape);
@@ -141,8 +142,12 @@ START_TEST(operations_of_a_step)
     const double of_all =
         3 * 32 * 32 + 2 * 64 * 32; /* Q, K, V; two products with 64 keys, the mean */
     const double of_counted = 32.0 * 32 + 2 * 32 * 1024 + 32 * r->config.model.vocab;
-    ck_assert(rdk_step_flops(&r->config, 1) == 6 * 7 * 127 * (of_all + of_counted));
-    ck_assert(rdk_step_flops(&r->config, 0.25) == 6 * 7 * 127 * (of_all + of_counted / 4));
+    const rdk_asked all = {1, 0}, quarter = {0.25, 0}, end = {0.25, 27};
+    const double no_queries = 27 * (32 * 32 + 2 * 14 * 32); /* these would see 14 keys, the mean */
+    ck_assert(rdk_step_flops(&r->config, all) == 6 * 7 * 127 * (of_all + of_counted));
+    ck_assert(rdk_step_flops(&r->config, quarter) == 6 * 7 * 127 * (of_all + of_counted / 4));
+    ck_assert(rdk_step_flops(&r->config, end) ==
+              6 * 7 * (127 * (of_all + of_counted / 4) - no_queries));
     free_trainer(r);
 }
 END_TEST

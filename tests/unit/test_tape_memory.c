@@ -28,7 +28,7 @@ static rdk_tensor *step(rdk_tape *t, rdk_tensor *w)
         rdk_tape_scope(t, "layer %d", layer % 4);
         rdk_attention_args args = {.n_heads = 2, .scale = 0.5, .causal = true, .dropout = 0.1};
         rdk_tensor *q =
-            rdk_rope(t, rdk_reshape(t, rdk_linear(t, x, w, NULL), 4, DIMS(B, T, 2, 4)), 100);
+            rdk_rope(t, rdk_reshape(t, rdk_linear(t, x, w, NULL), 4, DIMS(B, T, 2, 4)), 0, 100);
         q = rdk_reshape(t, q, 3, DIMS(B, T, D));
         x = rdk_add(t, x, rdk_attention(t, q, x, rdk_dropout(t, x, 0.1), &args));
         x = rdk_layer_norm(t, rdk_gelu(t, rdk_linear(t, x, w, NULL)), NULL, NULL, 1e-5);
