@@ -31,12 +31,17 @@ static size_t widest(const rdk_model_config *m)
 
 size_t rdk_pass_sequences(const rdk_config *c)
 {
+    /* Fewer tokens do not repay another round of the weights' gradients; of those that leave the
+     * caches more are needed. */
     enum {
-        PASS_ELEMENTS = 128 * 1024, /* of the widest tensor: a half of a 1 MiB cache as floats */
-        PASS_TOKENS = 256,          /* fewer do not repay another round of the weights' gradients */
+        PASS_ELEMENTS = 64 * 1024, /* of the widest tensor: a quarter of a 1 MiB cache as floats */
+        PASS_TOKENS = 128,
+        LARGE_PASS_TOKENS = 256,
+        LARGE_BYTES = 4 << 20, /* of the weights */
     };
     const rdk_model_config *m = &c->model;
-    size_t tokens = larger(PASS_ELEMENTS / widest(m), PASS_TOKENS);
+    bool is_large = rdk_matrix_elements(m) * sizeof(rdk_real) > LARGE_BYTES;
+    size_t tokens = larger(PASS_ELEMENTS / widest(m), is_large ? LARGE_PASS_TOKENS : PASS_TOKENS);
     size_t most = larger(tokens / m->max_len, 1);
     size_t of_group = rdk_pieces(c->batch * c->accum, rdk_group_count(c));
     return rdk_pieces(of_group,
