@@ -10,25 +10,10 @@
 
 #include <rootdk/base.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define POISON 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define POISON 1
-#endif
-#endif
-
-#ifdef POISON
-#include <sanitizer/asan_interface.h>
-#define HIDE(p, n) ASAN_POISON_MEMORY_REGION(p, n)
-#define SHOW(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
-#else
-#define HIDE(p, n) ((void)(p), (void)(n))
-#define SHOW(p, n) ((void)(p), (void)(n))
-#endif
+#include "base/memory.h"
 
 enum {
-    ALIGNMENT = 64,
+    ALIGNMENT = RDK_ALIGNMENT,
     SMALLEST_BLOCK = 1 << 20,
     LARGEST_STEP = 64 << 20, /* blocks double up to here, then grow by this much */
 };
@@ -56,7 +41,7 @@ void rdk_arena_free(rdk_arena *a)
     if (!a) return;
     for (block *b = a->first; b;) {
         block *next = b->next;
-        SHOW(b->bytes, b->size);
+        RDK_SHOW(b->bytes, b->size);
         free(b);
         b = next;
     }
@@ -74,7 +59,7 @@ static block *append_block(rdk_arena *a, size_t need)
         return NULL;
     block *b = p;
     *b = (block){.size = size, .bytes = (unsigned char *)p + ALIGNMENT};
-    HIDE(b->bytes, b->size);
+    RDK_HIDE(b->bytes, b->size);
     if (a->last)
         a->last->next = b;
     else
@@ -107,7 +92,7 @@ void *rdk_arena_alloc(rdk_arena *a, size_t count, size_t size)
     if (!make_room(a, need)) return NULL;
     unsigned char *p = a->current->bytes + a->used;
     a->used += need;
-    SHOW(p, bytes);
+    RDK_SHOW(p, bytes);
 #ifdef RDK_DEBUG
     memset(p, 0xFF, bytes);
 #endif
@@ -130,10 +115,10 @@ void rdk_arena_release(rdk_arena *a, rdk_arena_mark mark)
     a->used = mark.used;
     block *b = a->first;
     if (a->current) {
-        HIDE(a->current->bytes + a->used, a->current->size - a->used);
+        RDK_HIDE(a->current->bytes + a->used, a->current->size - a->used);
         b = a->current->next;
     }
-    for (; b; b = b->next) HIDE(b->bytes, b->size);
+    for (; b; b = b->next) RDK_HIDE(b->bytes, b->size);
 }
 
 size_t rdk_arena_bytes(const rdk_arena *a)

@@ -8,13 +8,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <rootdk/base.h>
+
+#include "base/memory.h"
 
 enum {
     FIRST_ROOM = 1 << 16,
@@ -46,7 +47,7 @@ static bool read_all(int fd, const char *path, size_t room, double most, char **
                             most);
         if (!*data || *size == room) {
             size_t more = *data ? room * 2 : room;
-            char *grown = more > room || !*data ? realloc(*data, more + 1) : NULL;
+            char *grown = more > room || !*data ? rdk_grow(*data, *size, more + 1) : NULL;
             if (!grown)
                 return rdk_fail(s, RDK_ENOMEM, "cannot read %s: out of memory at %zu bytes", path,
                                 *size);
@@ -102,7 +103,7 @@ char *rdk_file_read(const char *path, size_t *size, rdk_status *s)
                                path, (double)info.st_size / GIGABYTE, most / GIGABYTE);
     close(fd);
     if (!done) {
-        free(data);
+        rdk_free(data);
         return NULL;
     }
     if (size) *size = n;

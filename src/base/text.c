@@ -6,12 +6,13 @@
  * Read next: file.c. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "utf8.h"
 
 #include <rootdk/base.h>
+
+#include "base/memory.h"
 
 enum { SMALLEST_ROOM = 256 };
 
@@ -27,7 +28,7 @@ static bool make_room(rdk_text *t, size_t n)
     if (need <= t->room) return true;
     size_t room = t->room < SMALLEST_ROOM ? SMALLEST_ROOM : t->room;
     while (room < need) room = room > SIZE_MAX / 2 ? need : room * 2;
-    char *data = realloc(t->data, room);
+    char *data = rdk_grow(t->data, t->size, room);
     if (!data) {
         t->failed = true;
         return false;
@@ -158,6 +159,6 @@ bool rdk_text_ok(const rdk_text *t, rdk_status *s)
 
 void rdk_text_free(rdk_text *t)
 {
-    free(t->data);
+    rdk_free(t->data);
     *t = (rdk_text){0};
 }

@@ -2,6 +2,8 @@
  * Memory: checked sizes, the heap, the arena. */
 #include "harness.h"
 
+#include <sys/resource.h>
+
 #include <rootdk/base.h>
 
 static void assert_aligned(const void *p)
@@ -33,6 +35,21 @@ START_TEST(heap_is_zeroed_and_aligned)
     rdk_free(p);
     rdk_free(NULL);
     ck_assert(rdk_ok(&s));
+}
+END_TEST
+
+START_TEST(zeros_take_no_memory_before_they_are_touched)
+{
+    enum { BYTES = 256 << 20, SAID_IN = 1024 }; /* Linux counts in KiB */
+    struct rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    unsigned char *p = rdk_alloc(BYTES, 1, NULL);
+    assert_aligned(p);
+    p[BYTES / 2] = 1;
+    getrusage(RUSAGE_SELF, &after);
+    ck_assert_int_eq(p[BYTES - 1], 0);
+    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, BYTES / 2 / SAID_IN);
+    rdk_free(p);
 }
 END_TEST
 
@@ -177,6 +194,7 @@ END_TEST
 RDK_TEST_MAIN("base memory", {
     ADD(sizes_are_checked);
     ADD_LOOP(heap_is_zeroed_and_aligned, 5);
+    ADD(zeros_take_no_memory_before_they_are_touched);
     ADD(heap_refuses_what_does_not_fit);
     ADD(arena_gives_separate_aligned_memory);
     ADD_LOOP(second_pass_asks_nothing_of_the_heap, 4);

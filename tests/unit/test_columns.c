@@ -230,7 +230,7 @@ static void check_gradients(const struct setting *s, rdk_trainer *r, const rdk_r
         expect_tensor(&w, r, p, before + p->offset);
         check_row(s, "gradients.csv", header, row, &w);
     }
-    free(text);
+    rdk_free(text);
 }
 
 /* ---- metrics.csv ----------------------------------------------------------------------------- */
@@ -300,7 +300,7 @@ static void check_attention(const struct setting *s, rdk_trainer *r, const layer
             snprintf(row, sizeof row, "%.*s", (int)(line_after(line) - line), line);
             check_row(s, "attention.csv", header, row, &all);
         }
-    free(text);
+    rdk_free(text);
 }
 
 START_TEST(every_column)
@@ -338,7 +338,7 @@ START_TEST(every_column)
     char *text = read_file(r, "metrics.csv"), header[1024];
     snprintf(header, sizeof header, "%.*s", (int)(line_after(text) - text), text);
     check_row(s, "metrics.csv", header, line_after(text), &all);
-    free(text);
+    rdk_free(text);
     for (size_t l = 0; l < r->config.model.layers; l++) {
         free_case(&c[l]);
         for (int pass = 0; pass < 2; pass++) rdk_free(w.q[pass][l]), rdk_free(w.k[pass][l]);
