@@ -80,6 +80,7 @@ rdk_tensor *rdk_l2_norm(rdk_tape *t, rdk_tensor *x, double eps);
 /* a view, not recorded */
 rdk_tensor *rdk_reshape(rdk_tape *t, rdk_tensor *x, int n_dims, const size_t *dim);
 rdk_tensor *rdk_transpose(rdk_tape *t, rdk_tensor *x, int axis_a, int axis_b); /* a copy */
+/* shares x's data, not its gradient, where the stretch lies in one piece (rows of a matrix) */
 rdk_tensor *rdk_slice(rdk_tape *t, rdk_tensor *x, int axis, size_t begin, size_t end);
 rdk_tensor *rdk_concat(rdk_tape *t, int axis, int n, rdk_tensor *const *parts); /* n <= 8 */
 /* over one axis, which goes away; negative counts from the end. max: gradient to the first maximum.

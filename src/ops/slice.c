@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A stretch of one axis: y = x[.., begin .. end-1, ..], a copy. dx += dy there. */
+ * A stretch of one axis: y = x[.., begin .. end-1, ..]. dx += dy there. Where the stretch lies in
+ * one piece, as rows of a matrix do, y reads it where it is; else it is a copy. */
 #include "shape.h"
 #include "table.h"
 
@@ -24,6 +25,23 @@ static void slice_backward(rdk_tape *t, const rdk_node *n)
 
 const rdk_op rdk_op_slice = {"slice", "y = x[.., begin .. end-1, ..]", slice_backward};
 
+/* For y, of these dimensions. */
+static rdk_tensor *stretch_of(rdk_tape *t, rdk_tensor *x, const size_t *dim, const stretch *s)
+{
+    if (s->outer != 1) return rdk_tape_tensor(t, x->n_dims, dim);
+    rdk_tensor *y = rdk_tape_alloc(t, 1, sizeof *y);
+    if (!y) return NULL;
+    *y = (rdk_tensor){.data = x->data + s->offset, .n_dims = x->n_dims};
+    memcpy(y->dim, dim, sizeof y->dim);
+    return y;
+}
+
+static void copy_stretch(const rdk_tensor *x, rdk_tensor *y, const stretch *s)
+{
+    for (size_t o = 0; o < s->outer && s->n > 0; o++)
+        memcpy(y->data + o * s->n, x->data + o * s->step + s->offset, s->n * sizeof *y->data);
+}
+
 rdk_tensor *rdk_slice(rdk_tape *t, rdk_tensor *x, int axis, size_t begin, size_t end)
 {
     if (!rdk_tape_alive(t) || !x) return NULL;
@@ -38,13 +56,11 @@ rdk_tensor *rdk_slice(rdk_tape *t, rdk_tensor *x, int axis, size_t begin, size_t
     size_t dim[RDK_MAX_DIMS];
     memcpy(dim, x->dim, sizeof dim);
     dim[a.index] = end - begin;
-    rdk_tensor *y = rdk_tape_tensor(t, x->n_dims, dim);
     stretch *s = rdk_tape_alloc(t, 1, sizeof *s);
-    if (!y || !s) return NULL;
-
+    if (!s) return NULL;
     *s = (stretch){a.outer, a.len * a.inner, begin * a.inner, (end - begin) * a.inner};
-    for (size_t o = 0; o < s->outer && s->n > 0; o++) {
-        memcpy(y->data + o * s->n, x->data + o * s->step + s->offset, s->n * sizeof *y->data);
-    }
+    rdk_tensor *y = stretch_of(t, x, dim, s);
+    if (!y) return NULL;
+    if (s->outer != 1) copy_stretch(x, y, s);
     return rdk_tape_record(t, &rdk_op_slice, y, 1, &x, s);
 }

@@ -340,6 +340,21 @@ START_TEST(shapes)
 }
 END_TEST
 
+START_TEST(slice_in_one_piece_is_no_copy)
+{
+    rdk_tensor *x = counting(2, DIMS(3, 2)), *rows = rdk_slice(t, x, 0, 1, 3);
+    rdk_tensor *columns = rdk_slice(t, x, 1, 0, 1), *empty = rdk_slice(t, x, 0, 3, 3);
+    ASSERT_VALUES(rows, 3, 4, 5, 6);
+    ck_assert_ptr_eq(rows->data, x->data + 2);
+    ck_assert(columns->data < x->data || columns->data >= x->data + 6);
+    ck_assert_uint_eq(rdk_size(empty), 0);
+    /* its gradient is its own, of which that of x gets the sum */
+    ck_assert(rdk_tape_backward(t, rdk_sum_all(t, rdk_add(t, rdk_scale(t, rows, 3), rows))));
+    const rdk_real want[] = {0, 0, 4, 4, 4, 4};
+    ck_assert_mem_eq(x->grad, want, sizeof want);
+}
+END_TEST
+
 START_TEST(reductions)
 {
     rdk_tensor *x = counting(3, DIMS(2, 3, 2));
@@ -447,6 +462,7 @@ RDK_TEST_MAIN("ops: values", {
     ADD(norms);
     ADD(norms_in_hard_cases);
     ADD(shapes);
+    ADD(slice_in_one_piece_is_no_copy);
     ADD(reductions);
     ADD(embedding);
     ADD(rope);
