@@ -53,8 +53,11 @@ typedef struct rdk_tensor {
     rdk_real *grad;
     int n_dims;
     size_t dim[RDK_MAX_DIMS];
-    bool needs_grad;            /* a parameter, or computed from one */
-    bool grad_stale;            /* grad holds nothing of use: whoever comes first writes it */
+    bool needs_grad;  /* a parameter, or computed from one */
+    bool grad_stale;  /* grad holds nothing of use: whoever comes first writes it */
+    bool data_own;    /* nobody else's: made by rdk_tape_tensor, and not given away yet */
+    bool data_unread; /* the op that made it does not read it in backward; the op says so */
+    unsigned n_uses;  /* as an input of recorded calls, its views among it */
     struct rdk_tensor *view_of; /* shares data and grad of that tensor (reshape), else NULL;
                                  * read a view's gradient with rdk_grad */
     const char *name;           /* for messages; NULL where unnamed */
@@ -94,7 +97,7 @@ struct rdk_node {
 rdk_tape *rdk_tape_new(rdk_status *s);
 void rdk_tape_free(rdk_tape *t);
 /* Forgets nodes, tensors, scope and the status; keeps the memory and the modes (recording,
- * keeping gradients, training, products). Pointers into the tape are dead. */
+ * keeping gradients, frugal, training, products). Pointers into the tape are dead. */
 void rdk_tape_reset(rdk_tape *t);
 const rdk_status *rdk_tape_status(const rdk_tape *t);
 /* Not recording: ops compute and record nothing (evaluation). Default: recording. */
@@ -102,6 +105,12 @@ bool rdk_tape_recording(rdk_tape *t, bool on);
 /* Keep the gradients of what was computed on the way (default: their memory is used again while
  * backward goes on, and they are NULL afterwards). */
 void rdk_tape_keep_gradients(rdk_tape *t, bool on);
+/* Use the memory of data again, too: on the way back a gradient takes the place of data that
+ * nothing before it reads. No gradient changes. After backward, also one that failed, the data of
+ * all that recorded calls made are gone: NULL, and where a view shows them (rdk_reshape) or such a
+ * tensor was sliced, they are another's. What stays: the data of the tensor that backward began
+ * with, of leaves and of parameters. Where gradients are kept, data are as well. Default: off. */
+void rdk_tape_frugal(rdk_tape *t, bool on);
 /* Training mode: whether dropout drops, and the stream that it draws from. Calls of dropout are
  * numbered since the last call of this function, and each number has draws of its own.
  * part: the micro-batch within the step. */
@@ -123,7 +132,8 @@ bool rdk_tape_backward_from(rdk_tape *t, rdk_tensor *y, const rdk_real *dy);
 size_t rdk_tape_length(const rdk_tape *t);
 const rdk_node *rdk_tape_node(const rdk_tape *t, size_t i);
 size_t rdk_tape_bytes(const rdk_tape *t);
-/* The first node, in order of computation, whose output holds inf or nan; NULL where none does.
+/* The first node, in order of computation, whose output holds inf or nan; NULL where none does
+ * (outputs that are gone are passed over, see rdk_tape_frugal).
  * *at: index of that element. Used to name the culprit after a non-finite loss. */
 const rdk_node *rdk_tape_first_nonfinite(const rdk_tape *t, size_t *at);
 
@@ -168,6 +178,11 @@ rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x);
  * gradient was made just now or was stale, holds nothing, and the op must write all of it before
  * anything else asks for it (its other inputs may be the same tensor). */
 rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add);
+/* May x's gradient be written over x's data, once n has read them? True on a frugal tape where n is
+ * the only one that uses x and x has no gradient yet; n then reads them first, and asks for the
+ * gradient by rdk_grad_over_data, which holds nothing of use: all of it is to be written. */
+bool rdk_grad_may_take_data(const rdk_tape *t, const rdk_tensor *x);
+rdk_real *rdk_grad_over_data(rdk_tensor *x);
 /* dx += dy, of x's size. */
 void rdk_grad_add(rdk_tape *t, rdk_tensor *x, const rdk_real *dy);
 /* The same of n's output y, for y = .. + x. Where x has no gradient yet it takes over that of y,

@@ -12,12 +12,16 @@
 
 /* ---- memory of gradients --------------------------------------------------------------------- */
 
-/* The gradient of what a node made is dead once the node has had its turn. Its memory serves the
- * next gradient of that size: less memory, and it is still in the cache. */
-static void give_back(rdk_tape *t, rdk_real *grad, size_t count)
+/* The gradient of what a node made is dead once the node has had its turn, and its data as well,
+ * where nobody will read them. Their memory serves the next gradient of that size: less memory, and
+ * it is still in the cache. */
+static void give_back(rdk_tape *t, rdk_real *memory, size_t count)
 {
-    if (count * sizeof *grad < sizeof(rdk_spare)) return;
-    rdk_spare *spare = (void *)grad;
+    if (count * sizeof *memory < sizeof(rdk_spare)) return;
+#ifdef RDK_DEBUG
+    memset(memory, 0xFF, count * sizeof *memory); /* whoever reads on reads nan */
+#endif
+    rdk_spare *spare = (void *)memory;
     *spare = (rdk_spare){t->spares, count};
     t->spares = spare;
 }
@@ -56,6 +60,21 @@ rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x)
     rdk_real *grad = rdk_grad_unless_new(t, x, &add);
     if (grad && !add && rdk_size(x) > 0) memset(grad, 0, rdk_size(x) * sizeof *grad);
     return grad;
+}
+
+bool rdk_grad_may_take_data(const rdk_tape *t, const rdk_tensor *x)
+{
+    if (!t->frugal || t->keeps_gradients || !x->needs_grad) return false;
+    const rdk_tensor *root = rdk_tensor_root((rdk_tensor *)x);
+    return root->data_own && root->data_unread && root->n_uses == 1 && !root->grad;
+}
+
+rdk_real *rdk_grad_over_data(rdk_tensor *x)
+{
+    rdk_tensor *root = rdk_tensor_root(x);
+    root->data_own = false; /* the memory goes where the gradient goes */
+    root->grad = root->data;
+    return root->grad;
 }
 
 void rdk_grad_add(rdk_tape *t, rdk_tensor *x, const rdk_real *dy)
@@ -125,18 +144,29 @@ static const rdk_node *begin(rdk_tape *t, rdk_tensor *y)
     return n;
 }
 
+/* n has had its turn, as has all that used its output; of a view the memory is its root's. */
+static void retire(rdk_tape *t, rdk_tensor *out, const rdk_tensor *kept)
+{
+    bool root = !out->view_of;
+    if (t->keeps_gradients) return;
+    if (t->frugal && rdk_tensor_root(out) != kept) {
+        if (root && out->data_own) give_back(t, out->data, rdk_size(out));
+        out->data = NULL;
+    }
+    if (root && out->grad) give_back(t, out->grad, rdk_size(out));
+    out->grad = NULL;
+}
+
 static bool replay(rdk_tape *t, const rdk_node *last)
 {
+    const rdk_tensor *kept = rdk_tensor_root(last->out);
     t->replayed = true;
     rdk_profile_pause(t);
     for (const rdk_node *n = last; rdk_tape_alive(t); n--) {
         rdk_tensor *out = n->out, *root = rdk_tensor_root(out);
         out->grad = root->grad;
         if (root->grad) n->op->backward(t, n);
-        if (!t->keeps_gradients) {
-            if (root == out && out->grad) give_back(t, out->grad, rdk_size(out));
-            out->grad = NULL; /* of a view: the memory is its root's */
-        }
+        retire(t, out, kept);
         rdk_profile_backward(t, n->op);
         if (n == t->nodes) break;
     }

@@ -90,6 +90,11 @@ void rdk_tape_keep_gradients(rdk_tape *t, bool on)
     t->keeps_gradients = on;
 }
 
+void rdk_tape_frugal(rdk_tape *t, bool on)
+{
+    t->frugal = on;
+}
+
 void rdk_tape_products(rdk_tape *t, rdk_precision precision)
 {
     if (precision == RDK_FLOAT || precision == RDK_BF16)
@@ -195,7 +200,7 @@ rdk_tensor *rdk_tape_tensor(rdk_tape *t, int n_dims, const size_t *dim)
     if (!rdk_tape_alive(t) || !shape_size(t, n_dims, dim, &size)) return NULL;
     rdk_tensor *x = rdk_tape_alloc(t, 1, sizeof *x);
     if (!x) return NULL;
-    *x = (rdk_tensor){.n_dims = n_dims};
+    *x = (rdk_tensor){.n_dims = n_dims, .data_own = true};
     for (int i = 0; i < n_dims; i++) x->dim[i] = dim[i];
     x->data = rdk_tape_alloc(t, size, sizeof *x->data);
     return x->data ? x : NULL;
@@ -239,6 +244,13 @@ bool rdk_tape_would_record(const rdk_tape *t, int n_in, rdk_tensor *const *in)
     return false;
 }
 
+/* Of the tape's own tensors; parameters may be at work on several tapes. */
+static void count_use(rdk_tensor *x)
+{
+    rdk_tensor *root = x ? rdk_tensor_root(x) : NULL;
+    if (root && root->data_own) root->n_uses++;
+}
+
 rdk_tensor *rdk_tape_record(rdk_tape *t, const rdk_op *op, rdk_tensor *out, int n_in,
                             rdk_tensor *const *in, void *saved)
 {
@@ -258,7 +270,10 @@ rdk_tensor *rdk_tape_record(rdk_tape *t, const rdk_op *op, rdk_tensor *out, int 
     if (!make_room(t)) return NULL;
     rdk_node *n = &t->nodes[t->length++];
     *n = (rdk_node){.op = op, .out = out, .n_in = n_in, .saved = saved, .scope = t->scope};
-    for (int i = 0; i < n_in; i++) n->in[i] = in[i];
+    for (int i = 0; i < n_in; i++) {
+        n->in[i] = in[i];
+        count_use(in[i]);
+    }
     out->needs_grad = true;
     return out;
 }
@@ -277,7 +292,7 @@ const rdk_node *rdk_tape_first_nonfinite(const rdk_tape *t, size_t *at)
 {
     for (size_t i = 0; i < t->length; i++) {
         const rdk_tensor *y = t->nodes[i].out;
-        size_t size = rdk_size(y);
+        size_t size = y->data ? rdk_size(y) : 0;
         for (size_t j = 0; j < size; j++) {
             if (isfinite(y->data[j])) continue;
             if (at) *at = j;

@@ -34,6 +34,7 @@ struct rdk_tape {
     rdk_spare *spares; /* the latest first: the likeliest to be in the cache */
     bool recording;
     bool keeps_gradients;
+    bool frugal;   /* memory of data is used again */
     bool replayed; /* backward has run on this recording */
     bool training;
     rdk_precision precision; /* of products */

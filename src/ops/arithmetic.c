@@ -222,7 +222,9 @@ const rdk_op rdk_op_mul = {"mul", "y = a * b", mul_backward};
 
 rdk_tensor *rdk_mul(rdk_tape *t, rdk_tensor *a, rdk_tensor *b)
 {
-    return walk(t, &rdk_op_mul, mul_run, a, b);
+    rdk_tensor *y = walk(t, &rdk_op_mul, mul_run, a, b);
+    if (y) y->data_unread = true;
+    return y;
 }
 
 /* ---- div ------------------------------------------------------------------------------------- */

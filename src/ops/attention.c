@@ -265,6 +265,7 @@ static rdk_tensor *attend(rdk_tape *t, const rdk_op *op, int n_in, rdk_tensor *c
     rdk_tensor *y = rdk_tape_tensor(t, 3, (size_t[]){q->dim[0], q->dim[1], v->dim[2]});
     attention_saved *s = save(t, q, v, args);
     if (!y || !s) return NULL;
+    y->data_unread = true;
     s->q = w ? q->data : rdk_operand(t, q);
     s->k = w ? k->data : rdk_operand(t, k);
     s->v = rdk_operand(t, v);

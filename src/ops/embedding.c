@@ -50,6 +50,7 @@ rdk_tensor *rdk_embedding(rdk_tape *t, rdk_tensor *table, const int32_t *ids, in
     int32_t *copy = rdk_tape_alloc(t, rows, sizeof *copy);
     if (!copy) return NULL;
     if (rows > 0) memcpy(copy, ids, rows * sizeof *copy);
+    y->data_unread = true;
     rdk_kernels_get()->embedding(rows, table->dim[1], table->data, copy, y->data);
     return rdk_tape_record(t, &rdk_op_embedding, y, 1, &table, copy);
 }

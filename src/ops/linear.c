@@ -31,6 +31,17 @@ const void *rdk_panels_of(const rdk_tape *t, const rdk_tensor *w, bool with_x)
     return with_x ? p->pairs_t : p->pairs;
 }
 
+static void dx_backward(rdk_tape *t, const rdk_node *n, const rdk_real *dh, bool over_x)
+{
+    const rdk_tensor *x = n->in[0], *w = n->in[1];
+    bool add = false;
+    rdk_real *dx = over_x ? rdk_grad_over_data(n->in[0]) : rdk_grad_unless_new(t, n->in[0], &add);
+    rdk_product p =
+        rdk_dense_product(false, false, rdk_rows(x), rdk_cols(x), w->dim[0], dh, w->data, dx, add);
+    p.panels = rdk_panels_of(t, w, false);
+    if (dx) rdk_multiply(t, &p);
+}
+
 void rdk_linear_weight_backward(rdk_tape *t, const rdk_node *n, const rdk_tensor *x,
                                 const rdk_real *dh)
 {
@@ -43,16 +54,13 @@ void rdk_linear_weight_backward(rdk_tape *t, const rdk_node *n, const rdk_tensor
     if (db) rdk_kernels_get()->sum_rows(rows, n_out, dh, db);
 }
 
+/* dx may take the place of x, which dW then reads before. */
 static void product_backward(rdk_tape *t, const rdk_node *n, const rdk_real *dh)
 {
-    const rdk_tensor *x = n->in[0], *w = n->in[1];
-    bool add;
-    rdk_real *dx = rdk_grad_unless_new(t, n->in[0], &add);
-    rdk_product p =
-        rdk_dense_product(false, false, rdk_rows(x), rdk_cols(x), w->dim[0], dh, w->data, dx, add);
-    p.panels = rdk_panels_of(t, w, false);
-    if (dx) rdk_multiply(t, &p);
-    rdk_linear_weight_backward(t, n, x, dh);
+    const bool over_x = rdk_grad_may_take_data(t, n->in[0]);
+    if (!over_x) dx_backward(t, n, dh, false);
+    rdk_linear_weight_backward(t, n, n->in[0], dh);
+    if (over_x) dx_backward(t, n, dh, true);
 }
 
 static void linear_backward(rdk_tape *t, const rdk_node *n)
@@ -112,7 +120,9 @@ static rdk_tensor *begin(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[INP
     size_t dim[RDK_MAX_DIMS];
     for (int i = 0; i < x->n_dims; i++) dim[i] = x->dim[i];
     dim[x->n_dims - 1] = w->dim[0];
-    return rdk_tape_tensor(t, x->n_dims, dim);
+    rdk_tensor *y = rdk_tape_tensor(t, x->n_dims, dim);
+    if (y) y->data_unread = true;
+    return y;
 }
 
 void rdk_linear_forward(rdk_tape *t, const rdk_tensor *x, const rdk_tensor *w, const rdk_tensor *b,
@@ -151,6 +161,7 @@ static void map_of_layer(linear_map_saved *s, rdk_tensor *y, bool recorded)
 {
     const rdk_kernels *k = rdk_kernels_get();
     s->slopes = recorded && s->f != RDK_MAP_RELU;
+    y->data_unread = s->slopes;
     if (s->slopes)
         k->map_and_slope(s->f, rdk_size(y), s->kept, y->data, s->kept);
     else

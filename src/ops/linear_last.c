@@ -66,6 +66,7 @@ rdk_tensor *rdk_linear_last(rdk_tape *t, rdk_tensor *x, size_t n, rdk_tensor *w,
     if (!y || !s) return NULL;
     *s = (linear_last_saved){x->dim[1] - n, copy_last(t, x, n)};
     if (!s->x) return NULL;
+    y->data_unread = true;
     rdk_linear_forward(t, s->x, w, b, NULL, y->data);
     return rdk_tape_record(t, &rdk_op_linear_last, y, 3, in, s);
 }

@@ -62,6 +62,7 @@ static rdk_tensor *norm(rdk_tape *t, norm_kind kind, rdk_tensor *x, rdk_tensor *
     s->rstd = rdk_tape_alloc(t, rows, sizeof *s->rstd);
     if (!rdk_tape_alive(t)) return NULL;
 
+    y->data_unread = true;
     rdk_kernels_get()->norm(kind.center, kind.mean_square, rows, rdk_cols(x), eps, x->data,
                             gain ? gain->data : NULL, bias ? bias->data : NULL, y->data, s->mean,
                             s->rstd);

@@ -39,7 +39,9 @@ static bool make_workers(rdk_trainer *r)
     r->replicas = rdk_alloc(r->groups - 1, sizeof(rdk_model *), s);
     for (size_t i = 0; rdk_ok(s) && i < r->workers; i++) {
         r->tapes[i] = rdk_tape_new(s);
-        if (r->tapes[i]) rdk_tape_products(r->tapes[i], r->config.precision);
+        if (!r->tapes[i]) break;
+        rdk_tape_products(r->tapes[i], r->config.precision);
+        rdk_tape_frugal(r->tapes[i], true);
     }
     for (size_t i = 0; rdk_ok(s) && i + 1 < r->groups; i++)
         r->replicas[i] = rdk_model_replica(r->model, s);

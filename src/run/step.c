@@ -101,9 +101,9 @@ static bool pass(rdk_trainer *r, const rdk_pass_at *at, void *context)
     rdk_tensor *loss = rdk_batch_loss(&r->batch, model_of(r, at->group), at, u->counted, &probe);
     if (loss && !isfinite(loss->data[0]))
         return rdk_fail_on_loss(r, at, "the loss", (double)loss->data[0]);
-    if (!loss || !rdk_tape_backward(t, loss)) return rdk_fail_with_tape(at);
+    if (!loss) return rdk_fail_with_tape(at);
     if (u->measuring) rdk_measure_take(r->measure, at->worker, at->first, at->n);
-    return true;
+    return rdk_tape_backward(t, loss) || rdk_fail_with_tape(at); /* queries and keys are gone */
 }
 
 static bool all_passes(rdk_trainer *r, update u)

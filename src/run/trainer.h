@@ -181,7 +181,8 @@ void rdk_evaluate_begin(rdk_tape *t, bool recording);
 rdk_measure *rdk_measure_new(const rdk_trainer *r, rdk_status *s);
 void rdk_measure_free(rdk_measure *m);
 /* The probe to hand to the model for a pass of this worker whose first sequence is `first`; then,
- * after its backward, take its n sequences in. Workers do so side by side. */
+ * before its backward, which makes an end of queries and keys, take its n sequences in. Workers do
+ * so side by side. */
 const rdk_model_probe *rdk_measure_probe(rdk_measure *m, size_t worker, size_t first);
 void rdk_measure_take(rdk_measure *m, size_t worker, size_t first, size_t n);
 /* After the last pass; then the figures of that update are at hand. */

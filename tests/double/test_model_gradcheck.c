@@ -91,6 +91,9 @@ static void check_model(const rdk_model_config *c, const int32_t *lengths, bool 
     rdk_real *g = malloc(bytes);
     loss_of(m, pp.tape, lengths, NULL, true);
     memcpy(g, rdk_model_grads(m), bytes);
+    rdk_tape_frugal(pp.tape, true);
+    loss_of(m, pp.tape, lengths, NULL, true);
+    ck_assert_msg(memcmp(g, rdk_model_grads(m), bytes) == 0, "%s: a frugal tape differs", what);
     check_direction(&pp, g, what);
     if (elements) check_elements(&pp, g, what);
     free(g);

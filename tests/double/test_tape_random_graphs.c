@@ -5,7 +5,7 @@
 
 #include "harness.h"
 
-enum { N_GRAPHS = 120, N_LEAVES = 3, MOST_TENSORS = 80, MOST_CALLS = 30 };
+enum { N_GRAPHS = 120, N_LEAVES = 3, MOST_TENSORS = 80, MOST_CALLS = 30, MOST_SIZE = 1000 };
 
 typedef struct graph {
     rdk_tape *t;
@@ -63,9 +63,19 @@ static rdk_tensor *partner(graph *g, rdk_tensor *x)
     return rdk_slice(g->t, flat, 0, 0, n);
 }
 
+static rdk_tensor *any_layer(graph *g, rdk_tensor *x)
+{
+    rdk_tensor *w = x->n_dims == 2 ? x : rdk_reshape(g->t, x, 2, (size_t[]){1, rdk_size(x)});
+    rdk_tensor *y = rdk_linear(g->t, rdk_rms_norm(g->t, w, NULL, 0.5), w, NULL);
+    return below(g, 2)
+               ? y
+               : rdk_linear_map(g->t, y, rdk_matmul(g->t, y, true, y, false), NULL, RDK_SILU);
+}
+
 static rdk_tensor *any_product(graph *g, rdk_tensor *x)
 {
     if (x->n_dims != 2) return rdk_mul(g->t, x, x);
+    if (below(g, 2)) return any_layer(g, x);
     rdk_tensor *square = rdk_matmul(g->t, x, true, x, false);
     return rdk_matmul(g->t, x, false, square, below(g, 2));
 }
@@ -147,19 +157,23 @@ static rdk_tensor *build(rdk_tape *t, rdk_tensor *const *leaves, void *context)
     return gather(&g);
 }
 
-START_TEST(random_graph)
+static void draw_leaves(int number, rdk_tensor leaf[N_LEAVES], rdk_real data[N_LEAVES][125])
 {
     const rdk_stream s = {.seed = 5, .purpose = RDK_FOR_TEST, .step = 2};
-    rdk_draws d = rdk_draws_at(s, (uint64_t)_i);
-    rdk_real data[N_LEAVES][125];
-    rdk_tensor leaf[N_LEAVES], *at[N_LEAVES];
+    rdk_draws d = rdk_draws_at(s, (uint64_t)number);
     for (int i = 0; i < N_LEAVES; i++) {
         leaf[i] = (rdk_tensor){.data = data[i], .needs_grad = true};
         leaf[i].n_dims = 1 + (int)rdk_draw_below(&d, 3);
         for (int j = 0; j < leaf[i].n_dims; j++) leaf[i].dim[j] = draw_dim(&d);
         for (size_t j = 0; j < rdk_size(&leaf[i]); j++) data[i][j] = 0.6 * rdk_draw_normal(&d);
-        at[i] = &leaf[i];
     }
+}
+
+START_TEST(random_graph)
+{
+    rdk_real data[N_LEAVES][125];
+    rdk_tensor leaf[N_LEAVES], *at[] = {&leaf[0], &leaf[1], &leaf[2]};
+    draw_leaves(_i, leaf, data);
     rdk_status status = {.code = RDK_OK};
     rdk_check_result r;
     bool ran = rdk_gradcheck(build, &_i, N_LEAVES, at, 1e-5, 20, &r, &status);
@@ -170,4 +184,28 @@ START_TEST(random_graph)
 }
 END_TEST
 
-RDK_TEST_MAIN("tape: random graphs", { ADD_LOOP(random_graph, N_GRAPHS); })
+START_TEST(random_graph_on_a_frugal_tape)
+{
+    rdk_real data[N_LEAVES][125], grad[2][N_LEAVES][125] = {{{0}}};
+    rdk_tensor leaf[N_LEAVES], *at[] = {&leaf[0], &leaf[1], &leaf[2]};
+    draw_leaves(_i, leaf, data);
+    rdk_tape *t = rdk_tape_new(NULL);
+    for (int frugal = 0; frugal < 2; frugal++) {
+        for (int i = 0; i < N_LEAVES; i++) leaf[i].grad = grad[frugal][i];
+        rdk_tape_frugal(t, frugal);
+        rdk_tensor *y = build(t, at, &_i);
+        rdk_real dy[MOST_SIZE];
+        for (size_t i = 0; i < MOST_SIZE; i++) dy[i] = 1 + 0.1 * (rdk_real)i;
+        ck_assert(y && rdk_size(y) <= MOST_SIZE);
+        ck_assert(rdk_tape_backward_from(t, y, dy));
+        rdk_tape_reset(t);
+    }
+    ck_assert_mem_eq(grad[0], grad[1], sizeof grad[0]);
+    rdk_tape_free(t);
+}
+END_TEST
+
+RDK_TEST_MAIN("tape: random graphs", {
+    ADD_LOOP(random_graph, N_GRAPHS);
+    ADD_LOOP(random_graph_on_a_frugal_tape, 10 * N_GRAPHS);
+})

@@ -92,6 +92,42 @@ START_TEST(a_probe_changes_no_bit)
 }
 END_TEST
 
+/* The gradients of a training pass; with dropout or products of bf16 where asked for. */
+static void gradients_of(rdk_model *m, rdk_tape *t, bool drops, bool bf16, rdk_real *grads)
+{
+    static const int32_t lengths[] = {LEN, 4, 0};
+    rdk_tape_training(t, drops, (rdk_stream){.seed = 1, .purpose = RDK_FOR_DROPOUT}, 0);
+    rdk_tape_products(t, bf16 ? RDK_BF16 : RDK_FLOAT);
+    loss_of(m, t, lengths, NULL, true);
+    memcpy(grads, rdk_model_grads(m), rdk_model_size(m) * sizeof *grads);
+}
+
+START_TEST(a_frugal_tape_changes_no_bit)
+{
+    rdk_model_config c = variant_config(_i / 4);
+    const bool drops = _i % 2, bf16 = _i / 2 % 2;
+    c.dropout = drops ? 0.2 : 0;
+    rdk_tape *t = new_tape(), *frugal = new_tape();
+    rdk_tape_frugal(frugal, true);
+    rdk_model *m = new_model(&c);
+    shake(m, 0.1);
+    size_t bytes = rdk_model_size(m) * sizeof(rdk_real);
+    rdk_real *want = malloc(bytes), *got = malloc(bytes);
+    gradients_of(m, t, drops, bf16, want);
+    for (int again = 0; again < 2; again++) {
+        gradients_of(m, frugal, drops, bf16, got);
+        ck_assert_msg(memcmp(want, got, bytes) == 0, "%s", variants[_i / 4].name);
+    }
+    rdk_tape_keep_gradients(frugal, true);
+    gradients_of(m, frugal, drops, bf16, got);
+    ck_assert_mem_eq(want, got, bytes);
+    ck_assert_ptr_nonnull(rdk_tape_node(frugal, 0)->out->data);
+    free(want), free(got);
+    rdk_model_free(m);
+    rdk_tape_free(t), rdk_tape_free(frugal);
+}
+END_TEST
+
 static void expect_same(const rdk_tensor *a, const rdk_tensor *b)
 {
     ck_assert_uint_eq(rdk_size(a), rdk_size(b));
@@ -407,6 +443,7 @@ RDK_TEST_MAIN("passes of a model", {
     ADD(the_future_is_hidden);
     ADD_LOOP(padding_is_never_seen, VARIANTS);
     ADD(a_probe_changes_no_bit);
+    ADD_LOOP(a_frugal_tape_changes_no_bit, 4 * (VARIANTS));
     ADD_LOOP(queries_and_keys_alone, VARIANTS);
     ADD_LOOP(tokens_that_are_asked_for, 4 * (VARIANTS));
     ADD_LOOP(gradients_of_those_that_count, VARIANTS);

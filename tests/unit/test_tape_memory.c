@@ -99,6 +99,87 @@ START_TEST(threads_change_no_bit)
 }
 END_TEST
 
+/* Of a frugal tape: all that calls made is gone, but what backward began with; leaves stay. */
+START_TEST(frugal_data_are_gone_after_backward)
+{
+    static const bool modes[][2] = {
+        {false, false}, {true, false}, {true, true}}; /* frugal, keeps */
+    rdk_real data[64], grad[64] = {0}, before[3 * 17 * 8];
+    for (int i = 0; i < 64; i++) data[i] = (rdk_real)(0.1 * sin(i));
+    rdk_tensor w = {.data = data, .grad = grad, .n_dims = 2, .dim = {8, 8}, .needs_grad = true};
+    rdk_tape *t = new_tape();
+    rdk_tape_frugal(t, modes[_i][0]);
+    rdk_tape_keep_gradients(t, modes[_i][1]);
+    rdk_tensor *loss = step(t, &w), *first = rdk_tape_node(t, 0)->out;
+    const rdk_real value = loss->data[0];
+    memcpy(before, first->data, sizeof before);
+    ck_assert(rdk_tape_backward(t, loss));
+    ck_assert(loss->data[0] == value && data[1] == (rdk_real)(0.1 * sin(1)));
+    bool gone = modes[_i][0] && !modes[_i][1];
+    for (size_t i = 0; i + 1 < rdk_tape_length(t); i++)
+        ck_assert_int_eq(!rdk_tape_node(t, i)->out->data, gone);
+    if (!gone) ck_assert_mem_eq(first->data, before, sizeof before);
+    ck_assert_ptr_null(rdk_tape_first_nonfinite(t, NULL));
+    rdk_tape_free(t);
+}
+END_TEST
+
+/* One gradient of its size, that of y, is all that is made on the way back through layers. */
+START_TEST(gradients_take_the_place_of_data)
+{
+    enum { SIDE = 256, LAYERS = 8, OF_ONE = SIDE * SIDE * sizeof(rdk_real) };
+    size_t bytes[2];
+    rdk_tensor w = {.n_dims = 2, .dim = {SIDE, SIDE}, .needs_grad = true};
+    w.data = rdk_alloc(2, OF_ONE, NULL);
+    w.grad = w.data + SIDE * SIDE;
+    for (int frugal = 0; frugal < 2; frugal++) {
+        rdk_tape *t = new_tape();
+        rdk_tape_frugal(t, frugal);
+        rdk_tensor *x = rdk_tape_leaf(t, 2, DIMS(SIDE, SIDE), NULL, false);
+        for (int i = 0; i < LAYERS; i++) x = rdk_linear(t, x, &w, NULL);
+        rdk_arena_mark mark = rdk_arena_mark_here(rdk_tape_arena(t));
+        ck_assert(rdk_tape_backward_from(t, x, w.data));
+        rdk_arena_mark end = rdk_arena_mark_here(rdk_tape_arena(t));
+        ck_assert_ptr_eq(mark.block, end.block);
+        bytes[frugal] = end.used - mark.used;
+        rdk_tape_free(t);
+    }
+    ck_assert_uint_eq(bytes[0], 2 * OF_ONE);
+    ck_assert_uint_eq(bytes[1], OF_ONE);
+    rdk_free(w.data);
+}
+END_TEST
+
+/* What another call, a view beside it or the op that made it still reads is not written over. */
+START_TEST(what_is_read_again_is_not_written_over)
+{
+    rdk_real grad[2][64], data[64];
+    rdk_tensor w = {.data = data, .n_dims = 2, .dim = {8, 8}, .needs_grad = true};
+    for (int i = 0; i < 64; i++) data[i] = (rdk_real)(0.3 * sin(i));
+    rdk_tape *t = new_tape();
+    for (int frugal = 0; frugal < 2; frugal++) {
+        memset(grad[frugal], 0, sizeof grad[frugal]);
+        w.grad = grad[frugal];
+        rdk_tape_frugal(t, frugal);
+        rdk_tensor *x = rdk_linear(t, &w, &w, NULL);                      /* twice */
+        rdk_tensor *y = rdk_linear(t, x, x, NULL);                        /* twice, on the tape */
+        y = rdk_linear(t, rdk_softmax(t, y), &w, NULL);                   /* read by its own op */
+        y = rdk_linear_add(t, y, &w, NULL, y);                            /* beside itself */
+        y = rdk_linear(t, rdk_reshape(t, y, 3, DIMS(2, 4, 8)), &w, NULL); /* a view alone */
+        rdk_tensor *z = rdk_reshape(t, y, 2, DIMS(8, 8));
+        rdk_tensor *part = rdk_slice(t, z, 0, 2, 6); /* its data are z's */
+        z = rdk_add(t, rdk_linear(t, part, &w, NULL), rdk_linear(t, part, z, NULL));
+        z = rdk_linear_map(t, z, &w, NULL, RDK_RELU);
+        z = rdk_linear_map(t, z, &w, NULL, RDK_GELU);
+        z = rdk_linear(t, rdk_mul(t, z, z), &w, NULL);
+        ck_assert(rdk_tape_backward(t, rdk_mean_all(t, z)));
+        rdk_tape_reset(t);
+    }
+    ck_assert_mem_eq(grad[0], grad[1], sizeof grad[0]);
+    rdk_tape_free(t);
+}
+END_TEST
+
 START_TEST(scopes_are_kept_once)
 {
     rdk_tape *t = new_tape();
@@ -184,6 +265,9 @@ END_TEST
 RDK_TEST_MAIN("tape memory", {
     ADD(steady_memory);
     ADD(threads_change_no_bit);
+    ADD_LOOP(frugal_data_are_gone_after_backward, 3);
+    ADD(gradients_take_the_place_of_data);
+    ADD(what_is_read_again_is_not_written_over);
     ADD(scopes_are_kept_once);
     ADD(dropout_draws_anew_each_call);
     ADD(dropout_keeps_the_mean);
