@@ -108,8 +108,9 @@ void rdk_tape_keep_gradients(rdk_tape *t, bool on);
 /* Use the memory of data again, too: on the way back a gradient takes the place of data that
  * nothing before it reads. No gradient changes. After backward, also one that failed, the data of
  * all that recorded calls made are gone: NULL, and where a view shows them (rdk_reshape) or such a
- * tensor was sliced, they are another's. What stays: the data of the tensor that backward began
- * with, of leaves and of parameters. Where gradients are kept, data are as well. Default: off. */
+ * tensor was sliced, they are another's; no call may be given them. What stays: the data of the
+ * tensor that backward began with, of leaves and of parameters. Where gradients are kept, data are
+ * as well. Default: off. */
 void rdk_tape_frugal(rdk_tape *t, bool on);
 /* Training mode: whether dropout drops, and the stream that it draws from. Calls of dropout are
  * numbered since the last call of this function, and each number has draws of its own.
@@ -178,10 +179,11 @@ rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x);
  * gradient was made just now or was stale, holds nothing, and the op must write all of it before
  * anything else asks for it (its other inputs may be the same tensor). */
 rdk_real *rdk_grad_unless_new(rdk_tape *t, rdk_tensor *x, bool *add);
-/* May x's gradient be written over x's data, once n has read them? True on a frugal tape where n is
- * the only one that uses x and x has no gradient yet; n then reads them first, and asks for the
- * gradient by rdk_grad_over_data, which holds nothing of use: all of it is to be written. */
-bool rdk_grad_may_take_data(const rdk_tape *t, const rdk_tensor *x);
+/* May x's gradient be written over x's data, once the call at hand has read them? True on a frugal
+ * tape where no other recorded call uses x and the op that made x does not read it (data_unread).
+ * Backward then reads x first and asks by rdk_grad_over_data for the gradient, which holds nothing
+ * of use: all of it is to be written. */
+bool rdk_grad_may_take_data(const rdk_tape *t, rdk_tensor *x);
 rdk_real *rdk_grad_over_data(rdk_tensor *x);
 /* dx += dy, of x's size. */
 void rdk_grad_add(rdk_tape *t, rdk_tensor *x, const rdk_real *dy);

@@ -62,10 +62,10 @@ rdk_real *rdk_grad(rdk_tape *t, rdk_tensor *x)
     return grad;
 }
 
-bool rdk_grad_may_take_data(const rdk_tape *t, const rdk_tensor *x)
+bool rdk_grad_may_take_data(const rdk_tape *t, rdk_tensor *x)
 {
     if (!t->frugal || t->keeps_gradients || !x->needs_grad) return false;
-    const rdk_tensor *root = rdk_tensor_root((rdk_tensor *)x);
+    const rdk_tensor *root = rdk_tensor_root(x);
     return root->data_own && root->data_unread && root->n_uses == 1 && !root->grad;
 }
 
@@ -144,7 +144,8 @@ static const rdk_node *begin(rdk_tape *t, rdk_tensor *y)
     return n;
 }
 
-/* n has had its turn, as has all that used its output; of a view the memory is its root's. */
+/* The node that made out has had its turn, as have all that used it. Of a view the memory is its
+ * root's. */
 static void retire(rdk_tape *t, rdk_tensor *out, const rdk_tensor *kept)
 {
     bool root = !out->view_of;
