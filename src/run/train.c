@@ -52,7 +52,9 @@ static void remember(rdk_trainer *r, const rdk_step_report *report, bool first, 
 static visit_end held_out(rdk_trainer *r, rdk_finals *f)
 {
     rdk_score pass;
+    rdk_profile_apart_begin(r);
     rdk_evaluation end = rdk_evaluate(r, &pass);
+    rdk_profile_apart_end(r, RDK_APART_EVALUATION);
     if (end != RDK_EVAL_DONE) return end == RDK_EVAL_STOPPED ? STOPPED : FAILED;
     f->held_out = pass;
     f->known = true;
@@ -65,8 +67,10 @@ static visit_end held_out(rdk_trainer *r, rdk_finals *f)
 static bool probe_before(rdk_trainer *r)
 {
     double begun = rdk_seconds();
+    rdk_profile_apart_begin(r);
     rdk_logs_keep_norms(r);
     bool ok = rdk_watch_before(r);
+    rdk_profile_apart_end(r, RDK_APART_PROBING);
     r->cost.apart += rdk_seconds() - begun;
     return ok;
 }
@@ -75,9 +79,11 @@ static bool probe_before(rdk_trainer *r)
 static bool probe_after(rdk_trainer *r, uint64_t step, bool updated)
 {
     double begun = rdk_seconds();
+    rdk_profile_apart_begin(r);
     bool shown = step == 0 || step == r->config.steps;
     bool ok = (!shown || rdk_maps_rows(r, step)) && (!updated || rdk_watch_after(r)) &&
               rdk_logs_attention_rows(r, step, updated) && rdk_logs_gradient_rows(r, step, updated);
+    rdk_profile_apart_end(r, RDK_APART_PROBING);
     r->cost.apart += rdk_seconds() - begun;
     return ok;
 }

@@ -53,6 +53,14 @@ typedef struct rdk_cost {
     double apart; /* in what is done for measuring alone */
 } rdk_cost;
 
+/* What a call does beside training, and how much of what the tape counts is its; see profile.c. */
+typedef enum { RDK_APART_EVALUATION, RDK_APART_PROBING, RDK_APARTS } rdk_apart;
+enum { RDK_PROFILE_OPS = 64 };
+typedef struct rdk_profile {
+    double begun, seconds[RDK_APARTS];
+    double forward[RDK_PROFILE_OPS]; /* of all of them, op by op */
+} rdk_profile;
+
 typedef struct rdk_trainer {
     rdk_config config;
     const rdk_run_io *io;
@@ -92,6 +100,7 @@ typedef struct rdk_trainer {
     uint64_t started_step, started_tokens;
     char isa[RDK_ISA_TEXT]; /* of all calls so far: "avx512, base from step 7" */
     rdk_cost cost;
+    rdk_profile profile;
     double progress_drawn; /* when the progress bar was drawn last */
 } rdk_trainer;
 
@@ -262,6 +271,9 @@ void rdk_speed_summary(const rdk_trainer *r, FILE *out);
 
 /* ---- profile.c ------------------------------------------------------------------------------- */
 
+/* Around each of what is beside training; one does not lie in another. */
+void rdk_profile_apart_begin(rdk_trainer *r);
+void rdk_profile_apart_end(rdk_trainer *r, rdk_apart what);
 /* The table of --profile on io->err; nothing without the option. */
 void rdk_profile_table(const rdk_trainer *r);
 

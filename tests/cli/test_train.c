@@ -309,6 +309,38 @@ START_TEST(a_profile_names_the_ops)
 }
 END_TEST
 
+/* What the table has in this column (0: forward) of the row, or NAN where there is none. */
+static double profiled(const char *table, const char *row, int column)
+{
+    char begin[32];
+    double x[3];
+    snprintf(begin, sizeof begin, "\n%s ", row);
+    const char *at = strstr(table, begin);
+    if (!at || sscanf(at + strlen(begin), "%lf %lf %lf", &x[0], &x[1], &x[2]) != 3) return NAN;
+    return x[column];
+}
+
+/* Evaluation is most of these two steps. Counted with the ops as well, it would leave less than
+ * nothing for what is no op. */
+START_TEST(a_profile_tells_training_from_the_rest)
+{
+    char *dir = program_directory();
+    program_run r = train_and_read(
+        dir, WITH("--steps", "2", "--warmup", "0", "--out", "run", "--profile", "--threads", "2"),
+        NULL, 0);
+    ck_assert_msg(profiled(r.err, "evaluation", 0) > 0, "%s", r.err);
+    ck_assert_msg(profiled(r.err, "probing", 0) > 0, "%s", r.err);
+    ck_assert_msg(profiled(r.err, "no op", 0) >= 0, "%s", r.err);
+    ck_assert_msg(profiled(r.err, "attention", 0) >= 0, "%s", r.err);
+    program_free(&r);
+    r = train_and_read(dir, TINY,
+                       WITH("--steps", "2", "--probe-every", "0", "--out", "b", "--profile"), 0);
+    ck_assert_msg(isnan(profiled(r.err, "probing", 0)), "%s", r.err);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* Where stderr is no terminal the share of measuring is told too, of a training that is long
  * enough: how long this one takes, run.json says. Seconds of evaluations and of opening are not
  * training. */
@@ -377,6 +409,7 @@ RDK_TEST_MAIN("train", {
     ADD(every_task_trains);
     ADD(a_dash_where_there_is_no_number);
     ADD(a_profile_names_the_ops);
+    ADD(a_profile_tells_training_from_the_rest);
     ADD(what_measuring_cost_is_told);
     ADD(memory_is_steady);
 })
