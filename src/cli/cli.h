@@ -74,7 +74,7 @@ typedef enum rdk_action {
 typedef struct rdk_switch {
     const char *name, *value_name, *help;
     rdk_action action;
-    bool first; /* taken at once wherever it stands, before anything else is looked at */
+    bool first; /* every verb takes it, before anything else is looked at; alone, but for --help */
 } rdk_switch;
 size_t rdk_switch_count(void);
 const rdk_switch *rdk_switch_at(size_t i);
@@ -130,7 +130,7 @@ bool rdk_words_change_data(const rdk_words *w);
 /* ---- help.c, version.c, man.c, completion.c: all from the tables ----------------------------- */
 
 void rdk_print_help(FILE *out);
-void rdk_print_verb_help(FILE *out, const rdk_verb *v);
+void rdk_print_verb_help(FILE *out, const rdk_verb *v); /* of train the same */
 /* Text from column `indent` on, broken between words at 100 columns. */
 void rdk_print_wrapped(FILE *out, const char *text, int indent);
 /* All about one option, verb, scaling or task. RDK_EVALUE: there is none of that name. */

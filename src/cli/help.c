@@ -174,6 +174,10 @@ void rdk_print_help(FILE *out)
 
 void rdk_print_verb_help(FILE *out, const rdk_verb *v)
 {
+    if (v->grammar == &rdk_train_grammar) { /* what no verb is without */
+        rdk_print_help(out);
+        return;
+    }
     fprintf(out, "usage:\n");
     print_usage(out, v);
     print_options(out, v->grammar);
@@ -260,12 +264,8 @@ static int print_help_on(const char *about, const rdk_grammar *g)
     if (about) {
         return rdk_print_topic(stdout, g, about, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);
     }
-    for (size_t i = 0; g != &rdk_train_grammar && i < rdk_verb_count(); i++) {
-        if (rdk_verb_at(i)->grammar != g) continue;
-        rdk_print_verb_help(stdout, rdk_verb_at(i));
-        return RDK_EXIT_DONE;
-    }
-    rdk_print_help(stdout);
+    for (size_t i = 0; i < rdk_verb_count(); i++)
+        if (rdk_verb_at(i)->grammar == g) rdk_print_verb_help(stdout, rdk_verb_at(i));
     return RDK_EXIT_DONE;
 }
 

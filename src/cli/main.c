@@ -95,9 +95,6 @@ static int run_help(int argc, char **argv)
         rdk_fail(&s, RDK_EVALUE, "help is about one verb or one option at a time");
         return rdk_cli_failed(&s);
     }
-    const rdk_verb *v = argc ? rdk_verb_find(argv[0]) : NULL;
-    if (v)
-        return rdk_cli_beside(RDK_ACTION_HELP, NULL, v->grammar ? v->grammar : &rdk_train_grammar);
     return rdk_cli_beside(RDK_ACTION_HELP, argc ? argv[0] : NULL, &rdk_train_grammar);
 }
 
@@ -105,6 +102,8 @@ static int run_version(int argc, char **argv)
 {
     rdk_status s = {0};
     char quoted[RDK_QUOTE_TEXT];
+    if (argc == 1 && !strcmp(argv[0], "--help"))
+        return rdk_cli_beside(RDK_ACTION_HELP, "version", &rdk_train_grammar);
     if (argc) {
         rdk_fail(&s, RDK_EVALUE, "version takes no words (%s)", rdk_quote(argv[0], quoted));
         return rdk_cli_failed(&s);

@@ -250,7 +250,18 @@ static const char *help_about(const reading *r, char **next)
     const char *name = strncmp(w.name, "no-", 3) ? w.name : w.name + 3;
     const rdk_option *o = rdk_grammar_find(r->grammar, w.name);
     if (!o) o = rdk_grammar_find(r->grammar, name);
-    return o && !w.value ? o->name : NULL;
+    const rdk_switch *f = rdk_switch_find(r->grammar, w.name);
+    if (w.value || (!o && !f)) return NULL;
+    return o ? o->name : f->name;
+}
+
+/* --help is added to a call that is there; what the others print has nothing to do with one. */
+static bool stands_alone(const reading *r, const rdk_switch *f, char **at)
+{
+    char quoted[RDK_QUOTE_TEXT];
+    if (r->end - r->at == 1 || f->action == RDK_ACTION_HELP) return true;
+    return rdk_fail(r->status, RDK_EVALUE, "--%s takes no other words (%s)", f->name,
+                    rdk_quote(r->at == at ? at[1] : r->at[0], quoted));
 }
 
 /* --help and its like, wherever they stand. */
@@ -264,6 +275,7 @@ static bool read_first(reading *r)
         if (w.value && f->action != RDK_ACTION_HELP) {
             return rdk_fail(r->status, RDK_EVALUE, "--%s takes no value", f->name);
         }
+        if (!stands_alone(r, f, at)) return false;
         r->result->action = f->action;
         r->result->help_about = w.value;
         if (!w.value && f->action == RDK_ACTION_HELP) r->result->help_about = help_about(r, at + 1);

@@ -6,8 +6,9 @@ enum { COLUMNS = 100 };
 
 START_TEST(help_has_every_option_in_100_columns)
 {
-    static const char *const ways[][4] = {
-        {"--help"}, {"help"}, {"train", "--help"}, {"--lr", "x", "--help"}};
+    static const char *const ways[][4] = {{"--help"},          {"help"},
+                                          {"train", "--help"}, {"--lr", "x", "--help"},
+                                          {"help", "train"},   {"--help", "train"}};
     program_run first = printed(ways[0]);
     for (size_t k = 1; k < sizeof ways / sizeof *ways; k++) {
         program_run r = printed(ways[k]);
@@ -54,6 +55,12 @@ START_TEST(help_on_any_topic)
         {{"--help", "scale-layers"}, "  default  off\n"},
         {{"--help", "describe"}, "--describe\n  about    say what would be trained"},
         {{"help", "--config"}, "--config FILE\n"},
+        {{"help", "version"}, "--version\n  about    version, build"},
+        {{"--help", "version"}, "--version\n  about    version, build"},
+        {{"--help", "--version"}, "--version\n  about    version, build"},
+        {{"version", "--help"}, "--version\n  about    version, build"},
+        {{"theory", "--help", "--man"}, "--man\n"},
+        {{"help", "help"}, "--help OPTION\n"},
         {{"--help", "qknorm"}, "--scale NAME|C\n"},
         {{"--help", "recall"}, "--task NAME\n"},
         {{"--help", "ablate"}, "ablate [OPTIONS]"},
