@@ -149,8 +149,9 @@ char *rdk_option_short_range(const rdk_option *o, char buf[RDK_USAGE_TEXT]);
 
 /* ---- threads.c ------------------------------------------------------------------------------- */
 
-/* How many threads and why, from --threads (0: by rule), OMP_NUM_THREADS, the machine. */
-int rdk_choose_threads(int asked, const char **reason);
+/* How many threads and why, from --threads (0: by rule), OMP_NUM_THREADS, the machine. 0: it was
+ * for OMP_NUM_THREADS to say, which holds no such number (RDK_EVALUE). */
+int rdk_choose_threads(int asked, const char **reason, rdk_status *s);
 /* Has threads that wait spin for a moment, then sleep, unless the environment says what they do.
  * OpenMP reads that when a program is loaded, so the program is loaded once more. */
 void rdk_threads_begin_again(char **argv);

@@ -97,7 +97,7 @@ static int run(const options *o)
     rdk_status s = {0};
     rdk_theory_results r = {0};
     const char *reason;
-    rdk_choose_threads((int)o->threads, &reason);
+    if (!rdk_choose_threads((int)o->threads, &reason, &s)) return rdk_cli_failed(&s);
     rdk_theory_plan plan = {o->d_k.at,  o->keys.at, o->d_k.n, o->keys.n,
                             o->samples, o->d_model, o->seed};
     announce(&plan);

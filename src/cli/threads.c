@@ -8,23 +8,51 @@
 
 enum { MOST_THREADS = 256 };
 
-/* The first number of OMP_NUM_THREADS ("4", or "4,2" for nested levels); 0 where it says none. */
-static int from_environment(void)
+/* The number in n bytes of text, between blanks; 0 where it is none from 1 to MOST_THREADS. */
+static int number_in(const char *text, size_t n)
 {
-    const char *text = getenv("OMP_NUM_THREADS");
-    char first[RDK_NUMBER_TEXT] = "";
-    uint64_t n;
-    size_t length = text ? strcspn(text, ",") : 0;
-    if (!length || length >= sizeof first) return 0;
-    memcpy(first, text, length);
-    if (!rdk_parse_uint(first, &n) || n < 1) return 0;
-    return n > MOST_THREADS ? MOST_THREADS : (int)n;
+    static const char blanks[] = " \t";
+    char digits[RDK_NUMBER_TEXT] = "";
+    uint64_t x;
+    size_t before = strspn(text, blanks);
+    if (before > n) return 0;
+    text += before;
+    n -= before;
+    while (n && strchr(blanks, text[n - 1])) n--;
+    if (n >= sizeof digits) return 0;
+    memcpy(digits, text, n);
+    return rdk_parse_uint(digits, &x) && x <= MOST_THREADS ? (int)x : 0;
 }
 
-int rdk_choose_threads(int asked, const char **reason)
+/* *n: the first number of OMP_NUM_THREADS ("4", or "4,2" for nested levels); 0 where it is not set,
+ * or empty. False: it holds something else, which OpenMP passes over. */
+static bool from_environment(int *n)
 {
-    int n = asked ? asked : from_environment();
+    const char *text = getenv("OMP_NUM_THREADS");
+    *n = 0;
+    if (!text || !*text) return true;
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+        int found = number_in(at, length);
+        if (!found) return false;
+        if (at == text) *n = found;
+        at += length;
+        if (!*at) return true;
+    }
+}
+
+int rdk_choose_threads(int asked, const char **reason, rdk_status *s)
+{
+    char quoted[RDK_QUOTE_TEXT];
+    int n = asked;
     *reason = asked ? "--threads" : "OMP_NUM_THREADS";
+    if (!asked && !from_environment(&n)) {
+        rdk_fail(s, RDK_EVALUE,
+                 "OMP_NUM_THREADS in the environment: %s is not a whole number from 1 to %d (mend "
+                 "or unset it, or give --threads)",
+                 rdk_quote(getenv("OMP_NUM_THREADS"), quoted), MOST_THREADS);
+        return 0;
+    }
     if (!n) n = rdk_threads_available(reason);
     if (n > MOST_THREADS) n = MOST_THREADS;
     rdk_threads_set(n);
@@ -40,6 +68,9 @@ void rdk_threads_begin_again(char **argv)
 {
 #if defined(_OPENMP) && defined(__linux__)
     char self[RDK_PATH_TEXT];
+    int threads;
+    /* OpenMP has complained of a number that is none, and once is enough */
+    if (!from_environment(&threads)) return;
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n <= 0) return;

@@ -35,12 +35,13 @@ static int train(rdk_arguments *a, const rdk_run_io *io)
 }
 
 /* One clock counts for all of a profile, so one thread unless more are asked for. */
-static void choose_threads(const rdk_config *c, rdk_run_io *io)
+static bool choose_threads(const rdk_config *c, rdk_run_io *io, rdk_status *s)
 {
-    rdk_choose_threads(c->threads, &io->threads_reason);
-    if (!c->profile || c->threads || !strcmp(io->threads_reason, "OMP_NUM_THREADS")) return;
-    rdk_choose_threads(1, &io->threads_reason);
+    if (!rdk_choose_threads(c->threads, &io->threads_reason, s)) return false;
+    if (!c->profile || c->threads || !strcmp(io->threads_reason, "OMP_NUM_THREADS")) return true;
+    rdk_choose_threads(1, &io->threads_reason, s);
     io->threads_reason = "--profile";
+    return true;
 }
 
 /* The run that the arguments ask for, or what would be one. */
@@ -57,7 +58,7 @@ static int act(rdk_arguments *a)
     if (rdk_is_beside(a->action)) {
         return rdk_cli_beside(a->action, a->help_about, &rdk_train_grammar);
     }
-    choose_threads(&a->config, &io);
+    if (!choose_threads(&a->config, &io, &s)) return rdk_cli_failed(&s);
     switch (a->action) {
     case RDK_ACTION_DESCRIBE:
         return rdk_describe(&a->config, a->given, &io, &s) ? RDK_EXIT_DONE : rdk_cli_failed(&s);

@@ -172,6 +172,51 @@ START_TEST(an_instruction_set_that_is_none)
 }
 END_TEST
 
+/* OpenMP passes over such a value, once with a line of its own, and the run would take all cores.
+ */
+START_TEST(a_number_of_threads_that_is_none)
+{
+    static const char *const values[] = {"abc", "0", "-1", "4,", "2,x", " ", "257", "99999999999"};
+    char *dir = program_directory(), holds[PROGRAM_PATH];
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+        setenv("OMP_NUM_THREADS", values[k], 1);
+        program_run r = program_call(dir, (const char *[]){k % 2 ? "theory" : "--describe", NULL});
+        snprintf(holds, sizeof holds,
+                 "rootdk: OMP_NUM_THREADS in the environment: '%s' is not a whole number from 1 to "
+                 "256 ",
+                 values[k]);
+        const char *said = strstr(r.err, holds), *theirs = strstr(r.err, "libgomp");
+        ck_assert_msg(said && one_line(said), "%s", r.err);
+        ck_assert_msg(!theirs || !strstr(theirs + 1, "libgomp"), "%s", r.err);
+        ck_assert_msg(r.status == 2 && !r.out[0], "exit %d: %s", r.status, r.out);
+        program_free(&r);
+        r = program_call(dir, (const char *[]){"--show-batch", "--threads", "1", NULL});
+        ck_assert_msg(r.status == 0, "%s", r.err);
+        program_free(&r);
+        r = program_call(dir, (const char *[]){"--version", NULL});
+        ck_assert_msg(r.status == 0 && strstr(r.out, holds + strlen("rootdk: ")), "%s", r.out);
+        program_free(&r);
+    }
+    ck_assert_int_eq(program_directory_entries(dir), 0);
+    program_directory_remove(dir);
+}
+END_TEST
+
+START_TEST(numbers_of_threads)
+{
+    static const char *const values[] = {"1", " 1 ", "1,4", ""};
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+        setenv("OMP_NUM_THREADS", values[k], 1);
+        char *dir = program_directory();
+        program_run r = program_call(dir, (const char *[]){"--version", NULL});
+        bool named = strstr(r.out, "threads          1 (") != NULL;
+        ck_assert_msg(r.status == 0 && (named || !values[k][0]), "'%s': %s", values[k], r.out);
+        program_free(&r);
+        program_directory_remove(dir);
+    }
+}
+END_TEST
+
 START_TEST(lost_output_is_a_failure)
 {
     int full = open("/dev/full", O_WRONLY);
@@ -314,6 +359,8 @@ END_TEST
 RDK_TEST_MAIN("usage", {
     ADD_LOOP(refused_in_one_line_without_a_trace, REFUSALS);
     ADD(an_instruction_set_that_is_none);
+    ADD(a_number_of_threads_that_is_none);
+    ADD(numbers_of_threads);
     ADD(lost_output_is_a_failure);
     ADD(config_file_reruns_a_run_and_options_override_it);
     ADD_LOOP(a_signal_saves_and_ends_by_that_signal, 3);
