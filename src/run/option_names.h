@@ -16,5 +16,7 @@ static inline bool rdk_is_control(char c)
 enum { RDK_MOST_NAMES = 64 };
 /* Those of a CHOICE or NAME; 0 for other types. */
 size_t rdk_option_names(const rdk_option *o, const char *names[RDK_MOST_NAMES]);
+/* Which of them an unknown value may mean, or NULL. */
+const char *rdk_option_nearest_value(const rdk_option *o, const char *value);
 
 #endif

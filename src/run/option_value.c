@@ -12,12 +12,10 @@
 static bool refuse(const rdk_option *o, const char *value, rdk_status *s)
 {
     char range[RDK_RANGE_TEXT], quoted[RDK_QUOTE_TEXT];
-    const char *names[RDK_MOST_NAMES];
     if (o->type == RDK_OPT_TEXT && strlen(value) >= o->size)
         return rdk_fail(s, RDK_EVALUE, "--%s: a value of %zu bytes (at most %zu)", o->name,
                         strlen(value), o->size - 1);
-    size_t n = rdk_option_names(o, names);
-    const char *near = n ? rdk_nearest(value, names, n) : NULL;
+    const char *near = rdk_option_nearest_value(o, value);
     bool several = strchr(value, ',') || (o->type == RDK_OPT_UINT && strstr(value, ".."));
     if (several && o->type != RDK_OPT_LIST)
         return rdk_fail(s, RDK_EVALUE,

@@ -282,6 +282,47 @@ START_TEST(scale_takes_a_number_in_any_form)
 }
 END_TEST
 
+START_TEST(a_value_that_is_none_brings_the_nearest)
+{
+    static const struct {
+        const char *option, *value, *near; /* NULL: none is named */
+    } cases[] = {
+        {"precision", "bfloat16", "bf16"},
+        {"precision", "FP32", "float"},
+        {"precision", "float16", NULL},
+        {"scale", "1/sqrt", "sqrt"},
+        {"scale", "1/sqrt(d_k)", "sqrt"},
+        {"scale", "1/sqrt(d_model)", "dmodel"},
+        {"scale", "off", "none"},
+        {"optimizer", "Adam", "adamw"},
+        {"optimizer", "lion", NULL},
+        {"schedule", "cos", "cosine"},
+        {"schedule", "none", "constant"},
+        {"mlp", "silu", "swiglu"},
+        {"mlp", "geglu", NULL},
+        {"mlp", "gelu-exat", "gelu-exact"},
+        {"positions", "rotary", "rope"},
+        {"positions", "nope", "none"},
+        {"norm", "layernorm", "layer"},
+        {"norm", "RMSNorm", "rms"},
+        {"sink", "none", "off"},
+        {"sink", "on", NULL},
+        {"qk-norm", "none", "off"},
+        {"task", "rev", "reverse"},
+        {"task", "c", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char hint[64] = "did you mean";
+        rdk_status s = {0};
+        const rdk_option *o = rdk_option_find(cases[i].option);
+        ck_assert(!rdk_option_set(&config, o, cases[i].value, &s));
+        if (cases[i].near) snprintf(hint, sizeof hint, "(did you mean %s?)", cases[i].near);
+        bool hinted = strstr(s.message, hint) != NULL;
+        ck_assert_msg(hinted == (cases[i].near != NULL), "%s", s.message);
+    }
+}
+END_TEST
+
 START_TEST(paths_are_taken_as_they_are)
 {
     char text[RDK_PATH_TEXT + 1];
@@ -392,6 +433,7 @@ RDK_TEST_MAIN("options", {
     ADD(what_does_nothing_is_told);
     ADD(choices_stand_in_the_order_of_their_enums);
     ADD(scale_takes_a_number_in_any_form);
+    ADD(a_value_that_is_none_brings_the_nearest);
     ADD(paths_are_taken_as_they_are);
     ADD(lists_of_whole_numbers);
     ADD(messages_stay_on_one_line);
