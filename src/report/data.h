@@ -105,6 +105,9 @@ const char *rdk_report_id(rdk_report *r, const char *id);
 bool rdk_report_classify(rdk_report *r);
 /* series.c: the options of a run as they were asked for: what follows others follows them. */
 void rdk_report_asked(const rdk_report_run *run, rdk_config *asked);
+/* differing.c: in how many options that define a run these differ; behind out[i] what run i has of
+ * each, "scale none, lr 0.001", but for those that all their names hold. */
+size_t rdk_differing(const rdk_report_run *const *runs, size_t n, rdk_text *out);
 /* series.c: "sqrt", "sqrt, softcap 5", once the varied options are known; colours, once all are. */
 const char *rdk_series_label(rdk_report *r, const rdk_report_run *run);
 void rdk_series_colours(rdk_report *r);

@@ -231,6 +231,43 @@ static bool short_names(const view *v, size_t column, const char **called, rdk_t
     return true;
 }
 
+/* "scale none, lr 0.001, ..." behind the letter of a run, broken behind commas. */
+static void option_lines(const view *v, size_t run, const char *options)
+{
+    size_t column = 1;
+    fputc('a' + (int)run, v->out);
+    while (*options) {
+        size_t n = strcspn(options, ",");
+        n += options[n] == ',';
+        rdk_text one = {0}, clean = {0};
+        rdk_text_bytes(&one, options, n);
+        printable(&clean, one.data ? one.data : "", v->o->unicode, v->o->width - 2);
+        bool fits = column == 1 || column + 1 + clean.size <= v->o->width;
+        fprintf(v->out, "%s%s", fits ? " " : "\n  ", clean.data ? clean.data : "");
+        column = (fits ? column + 1 : 2) + clean.size;
+        rdk_text_free(&one);
+        rdk_text_free(&clean);
+        options += n + strspn(options + n, " ");
+    }
+    fputc('\n', v->out);
+}
+
+/* What the runs of a group have of the options in which they differ, where their names do not say
+ * it. */
+static void differences(const view *v, size_t group)
+{
+    size_t first = v->first[group], n = v->first[group + 1] - first;
+    rdk_text has[MOST_RUNS] = {0};
+    if (n < 2) return;
+    size_t differing = rdk_differing((const rdk_report_run *const *)&v->runs[first], n, has);
+    if (!differing) fprintf(v->out, "\nno option differs\n");
+    for (size_t i = 0; i < n; i++) {
+        if (has[i].size && !i) fprintf(v->out, "\nwhat differs:\n");
+        if (has[i].size) option_lines(v, first + i, has[i].data);
+        rdk_text_free(&has[i]);
+    }
+}
+
 static void summary(const view *v)
 {
     size_t room = v->o->width > FIGURES + 8 ? v->o->width - FIGURES : 8;
@@ -249,6 +286,7 @@ static void summary(const view *v)
     if (shortened) rdk_text_free(&head);
     if (v->more) fprintf(v->out, "  and %zu more, not shown\n", v->more);
     full_names(v, (size_t)names);
+    for (size_t g = 0; g < v->n_groups; g++) differences(v, g);
 }
 
 /* ---- curves ---------------------------------------------------------------------------------- */

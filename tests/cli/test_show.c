@@ -100,6 +100,41 @@ START_TEST(what_differs_stays_of_long_names)
 }
 END_TEST
 
+/* What follows another option is none that differs; what all names hold is not said again. */
+START_TEST(options_that_differ_are_told)
+{
+    char *dir = program_directory();
+    three_steps(dir, "a-run", NULL);
+    three_steps(dir, "b-run", WITH("--scale", "none", "--bias", "--lr", "0.01"));
+    three_steps(dir, "again", NULL);
+    three_steps(dir, "abl/scale-none_seed-1", WITH("--scale", "none"));
+    three_steps(dir, "abl/scale-dk_seed-2", WITH("--scale", "dk", "--seed", "2"));
+    setenv("COLUMNS", "80", 1);
+    static const struct {
+        const char *runs[4], *says;
+    } cases[] = {
+        {{"a-run", "b-run"},
+         "\nwhat differs:\na scale sqrt, bias off, lr 0.001\nb scale none, bias on, lr 0.01\n\n"},
+        {{"abl"}, NULL},
+        {{"abl/scale-none_seed-1", "a-run"}, "\na scale none\nb scale sqrt\n\n"},
+        {{"a-run", "again"}, "\nno option differs\n\n"},
+        {{"a-run"}, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *runs = cases[i].runs;
+        program_run r = call(dir, WITH("show", runs[0], runs[1]), 0);
+        bool silent = !strstr(r.out, "differs");
+        ck_assert_msg(cases[i].says ? strstr(r.out, cases[i].says) != NULL : silent, "%s", r.out);
+        program_free(&r);
+    }
+    setenv("COLUMNS", "24", 1);
+    program_run r = call(dir, WITH("show", "a-run", "b-run"), 0);
+    ck_assert_msg(strstr(r.out, "\nb scale none, bias on,\n  lr 0.01\n") != NULL, "%s", r.out);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* What nobody asked for by name may be missing; what was asked for may not. */
 START_TEST(show_draws_what_is_there)
 {
@@ -180,6 +215,7 @@ RDK_TEST_MAIN("show", {
     ADD(curves_in_a_terminal);
     ADD(long_names_are_told_apart);
     ADD(what_differs_stays_of_long_names);
+    ADD(options_that_differ_are_told);
     ADD(show_draws_what_is_there);
     ADD(tasks_are_drawn_apart);
     ADD(plain_files_beside_runs_are_passed_over);
