@@ -25,8 +25,13 @@ void rdk_words_count(rdk_text *t, uint64_t n)
 void rdk_words_task(rdk_text *t, const rdk_trainer *r)
 {
     double chance = rdk_task_chance_accuracy(r->task), loss = rdk_task_chance_loss(r->task);
-    rdk_text_add(t, "%s; T = %zu tokens, V = %zu", rdk_task_summary(r->task),
-                 rdk_task_tokens(r->task), rdk_task_vocab(r->task));
+    size_t tokens = rdk_task_tokens(r->task);
+    rdk_text_add(t, "%s; T = %zu token%s, V = %zu", rdk_task_summary(r->task), tokens,
+                 tokens == 1 ? "" : "s", rdk_task_vocab(r->task));
+    if (chance >= 1) {
+        rdk_text_add(t, "; nothing to learn: there is one possible answer");
+        return;
+    }
     if (isfinite(loss)) rdk_text_add(t, "; a guess among the possible answers: loss %.3f", loss);
     if (isfinite(chance)) rdk_text_add(t, ", accuracy %.1f%%", 100 * chance);
 }

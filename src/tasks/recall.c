@@ -35,12 +35,15 @@ static bool open(rdk_task *task, const rdk_task_config *c, rdk_status *s)
                         "--vocab to %zu, or lower --seq-len)",
                         pairs, pairs, task->vocab, keys(task), 2 * pairs);
     /* Who knows which values are in view, but not whose they are, is right once in `pairs`. (Any
-     * value at all would be a loss of ln K; to leave that out is learned before any looking up.) */
-    rdk_task_set_chance(task, pairs);
+     * value at all would be a loss of ln K; to leave that out is learned before any looking up.)
+     * Of one pair that is no guess but the answer. */
+    rdk_task_set_chance(task, pairs > 1 ? pairs : keys(task));
     rdk_text_add(&task->summary,
-                 "recall: %zu pairs of %zu keys and %zu values, drawn without end; one sequence "
+                 "recall: %zu pair%s of %zu keys and %zu values%s, drawn without end; one sequence "
                  "in %d is held out for evaluation",
-                 pairs, keys(task), keys(task), RDK_TASK_HELD_OUT_ONE_IN);
+                 pairs, pairs > 1 ? "s" : "", keys(task), keys(task),
+                 pairs > 1 ? "" : ", no key to look up: the answer is the one value in view",
+                 RDK_TASK_HELD_OUT_ONE_IN);
     rdk_text_add(&task->vocabulary, "recall: %zu keys, %zu values", keys(task), keys(task));
     return true;
 }

@@ -23,9 +23,9 @@ bool rdk_symbols_open(rdk_task *task, const rdk_task_config *c, rdk_status *s)
     task->question = n;
     rdk_task_set_chance(task, task->vocab);
     rdk_text_add(&task->summary,
-                 "%s: %zu symbols of %zu kinds, drawn without end; one sequence in %d is held out "
+                 "%s: %zu symbol%s of %zu kinds, drawn without end; one sequence in %d is held out "
                  "for evaluation",
-                 task->type->name, n, task->vocab, RDK_TASK_HELD_OUT_ONE_IN);
+                 task->type->name, n, n > 1 ? "s" : "", task->vocab, RDK_TASK_HELD_OUT_ONE_IN);
     rdk_text_add(&task->vocabulary, "%s: %zu symbols", task->type->name, task->vocab);
     return true;
 }

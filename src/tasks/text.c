@@ -126,10 +126,11 @@ static bool load(rdk_task *task, text_file *f, const rdk_task_config *c, rdk_sta
                         task->vocab_option, c->data, task->vocab);
     task->vocab_option = task->vocab;
     rdk_text_add(&task->summary,
-                 "text: %zu %s, %zu kinds; %zu for training, the last %zu for validation (%zu "
+                 "text: %zu %s, %zu kind%s; %zu for training, the last %zu for validation (%zu "
                  "windows); hash %016llx",
-                 f->size, f->characters.count ? "characters" : "bytes", task->vocab, f->train,
-                 f->size - f->train, task->eval_windows, (unsigned long long)hash);
+                 f->size, f->characters.count ? "characters" : "bytes", task->vocab,
+                 task->vocab > 1 ? "s" : "", f->train, f->size - f->train, task->eval_windows,
+                 (unsigned long long)hash);
     return true;
 }
 

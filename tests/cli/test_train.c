@@ -269,7 +269,6 @@ START_TEST(every_task_trains)
 }
 END_TEST
 
-/* The table is on stderr: what a run says on stdout is the same with it. */
 /* No row of attention has two keys: there is nothing to say of their spread. */
 START_TEST(a_dash_where_there_is_no_number)
 {
@@ -286,6 +285,30 @@ START_TEST(a_dash_where_there_is_no_number)
 }
 END_TEST
 
+/* Of one pair the value in view is the answer, and of one symbol there is no other. */
+START_TEST(a_guess_that_cannot_miss_is_none)
+{
+    char *dir = program_directory(), one[2048];
+    memset(one, 'a', sizeof one - 1);
+    one[sizeof one - 1] = '\0';
+    program_write(dir, "one.txt", one);
+    program_run r = train_and_read(dir, WITH("--describe", "--seq-len", "1"), NULL, 0);
+    ck_assert_msg(strstr(r.out, "recall: 1 pair of 32 keys and 32 values, no key to look up: the "
+                                "answer is the one value in view, ") &&
+                      strstr(r.out, "; a guess among the possible answers: loss 3.466, accuracy "
+                                    "3.1%\n"),
+                  "%s", r.out);
+    program_free(&r);
+    r = train_and_read(dir, WITH("--describe", "--task", "text", "--data", "one.txt"), NULL, 0);
+    ck_assert_msg(strstr(r.out, ", 1 kind; ") &&
+                      strstr(r.out, ", V = 1; nothing to learn: there is one possible answer\n"),
+                  "%s", r.out);
+    program_free(&r);
+    program_directory_remove(dir);
+}
+END_TEST
+
+/* The table is on stderr: what a run says on stdout is the same with it. */
 START_TEST(a_profile_names_the_ops)
 {
     static const char *const ops[] = {"\nlinear ", "\nattention ", "\ncross_entropy ", "\nall "};
@@ -408,6 +431,7 @@ RDK_TEST_MAIN("train", {
     ADD(what_is_no_number_is_null);
     ADD(every_task_trains);
     ADD(a_dash_where_there_is_no_number);
+    ADD(a_guess_that_cannot_miss_is_none);
     ADD(a_profile_names_the_ops);
     ADD(a_profile_tells_training_from_the_rest);
     ADD(what_measuring_cost_is_told);
