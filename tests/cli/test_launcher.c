@@ -14,6 +14,16 @@ static void shell(const char *dir, const char *command)
     ck_assert_msg(system(line) == 0, "%s", command);
 }
 
+/* All that the launcher looks at is old; also the program, where it is named. */
+static void age(const char *dir, const char *program)
+{
+    char command[PROGRAM_PATH];
+    snprintf(command, sizeof command,
+             "touch -t 202001010000 src/* include/* src include Makefile .git/logs/HEAD %s",
+             program);
+    shell(dir, command);
+}
+
 /* The launcher of this tree, and sources that are old. make is called in the tree, and sources
  * ./while_building. */
 static void make_tree(const char *dir)
@@ -31,7 +41,7 @@ static void make_tree(const char *dir)
                   ". ./while_building\n"
                   "[ -x build/rootdk ] || { mkdir -p build && cp program build/rootdk; }\n");
     shell(dir, "chmod +x program bin/make && cp bin/make bin/gmake");
-    shell(dir, "touch -t 202001010000 src/* include/* src include Makefile .git/logs/HEAD");
+    age(dir, "");
 }
 
 /* Calls of make by one ./train, which runs the program in any case. */
@@ -47,12 +57,12 @@ static int calls(const char *dir, const char *settings)
     return (int)(n / strlen("call\n"));
 }
 
-/* After a build: make once more, as the program is newer than what was looked at; then no longer.
- */
+/* After a build: make once more, as what is newer than the second in which it looked may be newer
+ * than the look; then no longer. */
 static void settle(const char *dir)
 {
     calls(dir, "");
-    shell(dir, "touch -t 202001010000 build/rootdk");
+    age(dir, "build/rootdk");
     calls(dir, "");
     ck_assert_int_eq(calls(dir, ""), 0);
 }
@@ -105,8 +115,29 @@ START_TEST(what_is_saved_during_a_build_is_seen)
 }
 END_TEST
 
+/* Make fails, or a signal comes for the launcher. */
+START_TEST(a_build_that_breaks_off_leaves_nothing)
+{
+    static const char *const breaks[] = {"exit 1\n", "kill -INT $(cat launcher); exit 1\n",
+                                         "kill -TERM $(cat launcher)\n"};
+    char *dir = program_directory();
+    make_tree(dir);
+    settle(dir);
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+        shell(dir, "touch -t 202001020000 build/looked; touch src/a.c");
+        program_write(dir, "while_building", breaks[i]);
+        shell(dir, "! env PATH=\"$PWD/bin:$PATH\" sh -c 'echo $$ >launcher; exec ./train' >ran");
+        shell(dir, "test \"$(cd build && echo looked*)\" = looked");
+    }
+    program_write(dir, "while_building", "");
+    ck_assert_int_eq(calls(dir, ""), 1);
+    program_directory_remove(dir);
+}
+END_TEST
+
 RDK_TEST_MAIN("launcher", {
     ADD(make_is_asked_where_something_is_newer);
     ADD(make_is_asked_where_settings_are_others);
     ADD(what_is_saved_during_a_build_is_seen);
+    ADD(a_build_that_breaks_off_leaves_nothing);
 })
