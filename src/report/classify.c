@@ -70,12 +70,17 @@ static bool is_axis(const char *name)
     return !strcmp(name, "d-k") || !strcmp(name, "lr") || !strcmp(name, "seed");
 }
 
+static bool counts(const grid *g, size_t o)
+{
+    const rdk_option *option = rdk_option_at(o);
+    return option->scope != RDK_OPT_RECORDS && option->scope != RDK_OPT_RUNS && differs(g, o);
+}
+
 static bool is_varied(const grid *g, size_t o)
 {
     const rdk_option *option = rdk_option_at(o);
     size_t d_k = index_of("d-k"), scale = index_of("scale");
-    if (option->scope == RDK_OPT_RECORDS || option->scope == RDK_OPT_RUNS || !differs(g, o))
-        return false;
+    if (!counts(g, o)) return false;
     /* a scale that was left to rule follows the kind of attention, not that the scale */
     if (o == scale || o == index_of("attention") || is_axis(option->name)) return true;
     return !follows(g, o, d_k) && !follows(g, o, scale);
@@ -144,6 +149,23 @@ static size_t position(const char *const *values, size_t count, const char *valu
     return i;
 }
 
+/* Who reads of a difference between scalings or widths shall know what else may have made it. */
+static void note_followers(const grid *g)
+{
+    rdk_text names = {0};
+    size_t n = 0;
+    for (size_t o = 0; o < g->options; o++) {
+        if (!counts(g, o) || is_varied(g, o)) continue;
+        rdk_text_add(&names, "%s<b>%s</b>", n++ ? ", " : "", rdk_option_at(o)->name);
+    }
+    if (n)
+        rdk_text_add(&g->r->notes,
+                     "<li>%s change%s with the scaling or the d_k: what differs between those may "
+                     "come from %s.</li>\n",
+                     names.data ? names.data : "", n > 1 ? "" : "s", n > 1 ? "them" : "it");
+    rdk_text_free(&names);
+}
+
 static bool find_varied(const grid *g)
 {
     rdk_report *r = g->r;
@@ -160,6 +182,7 @@ static bool find_varied(const grid *g)
             r->runs[i].value[r->n_varied] = position(v->values, v->count, text_at(g, i, o));
         r->n_varied++;
     }
+    note_followers(g);
     return rdk_ok(r->status);
 }
 

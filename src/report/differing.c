@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * In what options runs differ, for a terminal: all of those that define a run, not only what makes
  * the series of a report.
- * Read next: show.c. */
+ * Read next: terminal.c, show.c. */
 #include <string.h>
 
 #include "data.h"

@@ -10,16 +10,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/utf8.h"
 #include "canvas.h"
 #include "short_names.h"
 #include "svg.h"
+#include "terminal.h"
 
 enum {
     LINES = 11,
     LABEL = 9,
     NARROWEST = 24,
-    MOST_RUNS = 26,
+    MOST_RUNS = RDK_SHOWN_RUNS,
     MOST_METRICS = 16,
     METRIC_TEXT = 64,
     FIGURES = 63
@@ -45,24 +45,10 @@ static size_t characters(const char *text)
     return n;
 }
 
-/* Printable text, at most so many characters wide. */
-static void printable(rdk_text *t, const char *text, bool unicode, size_t most)
-{
-    const uint8_t *s = (const uint8_t *)text;
-    size_t left = strlen(text), n;
-    for (; left > 0 && most > 0; s += n, left -= n, most--) {
-        uint32_t c = 0;
-        n = rdk_utf8_decode(s, left, &c);
-        bool good = n && c >= ' ' && c != 0x7F && !(c >= 0x80 && c < 0xA0) && (unicode || c < 0x80);
-        if (!n) n = 1;
-        rdk_text_bytes(t, good ? (const void *)s : "?", good ? n : 1);
-    }
-}
-
 static void note(const view *v, const char *message)
 {
     rdk_text t = {0};
-    printable(&t, message, v->o->unicode, strlen(message));
+    rdk_printable(&t, message, v->o->unicode, strlen(message));
     fprintf(v->notes, "note: %s\n", t.data ? t.data : "");
     rdk_text_free(&t);
 }
@@ -111,7 +97,7 @@ static void group_heading(const view *v, size_t group)
     rdk_text t = {0};
     if (!data) data = run->config.task.name;
     bool cut = characters(data) > v->o->width;
-    printable(&t, data, v->o->unicode, cut ? v->o->width - 2 : v->o->width);
+    rdk_printable(&t, data, v->o->unicode, cut ? v->o->width - 2 : v->o->width);
     if (cut) rdk_text_add(&t, "%s", v->o->unicode ? "\xE2\x80\xA6" : "..");
     fprintf(v->out, "\n%s\n", t.data ? t.data : "");
     rdk_text_free(&t);
@@ -140,7 +126,7 @@ static bool open_all(view *v, rdk_status *s)
         rdk_fail(&first, cause.code, "%s", cause.message);
         if (v->o->n_directories == 1) continue;
         rdk_text t = {0};
-        printable(&t, cause.message, v->o->unicode, sizeof cause.message);
+        rdk_printable(&t, cause.message, v->o->unicode, sizeof cause.message);
         fprintf(v->out, "left out: %s\n", t.data ? t.data : "");
         rdk_text_free(&t);
     }
@@ -162,7 +148,7 @@ static void run_name(rdk_text *t, const view *v, const char *name, size_t most)
         do name++;
         while (((unsigned char)*name & 0xC0) == 0x80);
     }
-    printable(t, name, v->o->unicode, most);
+    rdk_printable(t, name, v->o->unicode, most);
     for (; n < most; n++) rdk_text_add(t, " ");
 }
 
@@ -231,43 +217,6 @@ static bool short_names(const view *v, size_t column, const char **called, rdk_t
     return true;
 }
 
-/* "scale none, lr 0.001, ..." behind the letter of a run, broken behind commas. */
-static void option_lines(const view *v, size_t run, const char *options)
-{
-    size_t column = 1;
-    fputc('a' + (int)run, v->out);
-    while (*options) {
-        size_t n = strcspn(options, ",");
-        n += options[n] == ',';
-        rdk_text one = {0}, clean = {0};
-        rdk_text_bytes(&one, options, n);
-        printable(&clean, one.data ? one.data : "", v->o->unicode, v->o->width - 2);
-        bool fits = column == 1 || column + 1 + clean.size <= v->o->width;
-        fprintf(v->out, "%s%s", fits ? " " : "\n  ", clean.data ? clean.data : "");
-        column = (fits ? column + 1 : 2) + clean.size;
-        rdk_text_free(&one);
-        rdk_text_free(&clean);
-        options += n + strspn(options + n, " ");
-    }
-    fputc('\n', v->out);
-}
-
-/* What the runs of a group have of the options in which they differ, where their names do not say
- * it. */
-static void differences(const view *v, size_t group)
-{
-    size_t first = v->first[group], n = v->first[group + 1] - first;
-    rdk_text has[MOST_RUNS] = {0};
-    if (n < 2) return;
-    size_t differing = rdk_differing((const rdk_report_run *const *)&v->runs[first], n, has);
-    if (!differing) fprintf(v->out, "\nno option differs\n");
-    for (size_t i = 0; i < n; i++) {
-        if (has[i].size && !i) fprintf(v->out, "\nwhat differs:\n");
-        if (has[i].size) option_lines(v, first + i, has[i].data);
-        rdk_text_free(&has[i]);
-    }
-}
-
 static void summary(const view *v)
 {
     size_t room = v->o->width > FIGURES + 8 ? v->o->width - FIGURES : 8;
@@ -286,7 +235,11 @@ static void summary(const view *v)
     if (shortened) rdk_text_free(&head);
     if (v->more) fprintf(v->out, "  and %zu more, not shown\n", v->more);
     full_names(v, (size_t)names);
-    for (size_t g = 0; g < v->n_groups; g++) differences(v, g);
+    for (size_t g = 0; g < v->n_groups; g++) {
+        size_t from = v->first[g];
+        rdk_print_differing(v->out, (const rdk_report_run *const *)&v->runs[from],
+                            v->first[g + 1] - from, (char)('a' + from), v->o->width, v->o->unicode);
+    }
 }
 
 /* ---- curves ---------------------------------------------------------------------------------- */

@@ -286,6 +286,29 @@ START_TEST(heads_at_fixed_width)
 }
 END_TEST
 
+/* Series are called by their scaling: what changed with it made the difference as well. */
+START_TEST(what_changes_with_the_scaling_is_named)
+{
+    static const char says[] = "<li><b>layers</b>, <b>bias</b> change with the scaling or the d_k: "
+                               "what differs between those may come from them.</li>";
+    char *dir = program_directory();
+    three_steps(dir, "two/a", NULL);
+    train(dir, WITH("--task", "copy", "--seq-len", "4", "--vocab", "5", "--d-model", "8"),
+          WITH("--heads", "2", "--layers", "1", "--batch", "4", "--eval-size", "8", "--steps", "3",
+               "--log-every", "1", "--scale", "none", "--bias", "--out", "two/b"),
+          0);
+    char *page = report(dir, "two");
+    holds(page, says);
+    free(page);
+    three_steps(dir, "two/c", WITH("--bias"));
+    page = report(dir, "two");
+    holds(page, "<li><b>layers</b> changes with the scaling or the d_k: what differs between those "
+                "may come from it.</li>");
+    free(page);
+    program_directory_remove(dir);
+}
+END_TEST
+
 /* The last line is lost, at its end, so that nothing looks damaged. */
 static void metrics_cut(const char *dir, const char *run)
 {
@@ -392,6 +415,7 @@ RDK_TEST_MAIN("report", {
     ADD(what_is_no_run);
     ADD(a_page_of_an_ablation);
     ADD(heads_at_fixed_width);
+    ADD(what_changes_with_the_scaling_is_named);
     ADD(broken_and_unfinished_runs_are_named);
     ADD(a_diverged_run_has_its_cross);
     ADD(commands_are_quoted);
