@@ -178,6 +178,10 @@ rdk_param *rdk_model_role(rdk_model *m, rdk_role role, int layer); /* the first 
 size_t rdk_model_size(const rdk_model *m); /* elements of the buffers (padding included, zero) */
 rdk_real *rdk_model_values(rdk_model *m);
 rdk_real *rdk_model_grads(rdk_model *m);
+/* fn for every parameter, each once and by one thread; several at the same time where the model is
+ * small. So fn writes nothing but what is that parameter's. */
+typedef void (*rdk_param_fn)(rdk_model *m, size_t i, void *context);
+void rdk_model_each(rdk_model *m, rdk_param_fn fn, void *context);
 void rdk_model_zero_grad(rdk_model *m);
 /* The same without writing zeros: the next backward writes what it would have added to them. Then
  * settle zeroes what it did not come to. Between the two no gradient is to be read. */

@@ -110,10 +110,11 @@ static void block_dots(const score_block *at, size_t d, const rdk_real *x, size_
         size_t i = rdk_piece_begin(at->rows, count, t),
                i_end = rdk_piece_begin(at->rows, count, t + 1);
         size_t keys = rounded_up(block_visible(at, i_end - 1), LANES);
+        const tile_left left = {x + i * ldx, ldx, false, false};
         for (size_t j = 0; j < keys; j += TILE_COLS) {
             size_t cols = keys - j < TILE_COLS ? LANES : TILE_COLS;
-            tile(i_end - i, cols, d, (tile_left){x + i * ldx, ldx, false, false}, panels + j * d,
-                 TILE_COLS, &(tile_target){.c = out + i * BLOCK + j, .ldc = BLOCK});
+            tile(i_end - i, cols, d, &left, panels + j * d, TILE_COLS,
+                 &(tile_target){.c = out + i * BLOCK + j, .ldc = BLOCK});
         }
     }
 }
@@ -143,7 +144,7 @@ static void block_product(const score_block *at, size_t d, const rdk_real *w, co
                i_end = rdk_piece_begin(at->rows, count, t + 1);
         const tile_left left = {w + i * BLOCK, BLOCK, false, at->diagonal};
         for (size_t c = 0; c < d; c += TILE_COLS)
-            tile(i_end - i, d - c < TILE_COLS ? d - c : TILE_COLS, block_visible(at, i), left,
+            tile(i_end - i, d - c < TILE_COLS ? d - c : TILE_COLS, block_visible(at, i), &left,
                  x + c, ldx, &(tile_target){.c = y + i * ldy + c, .ldc = ldy, .add = add});
     }
 }
@@ -161,7 +162,7 @@ static void block_keys_product(const score_block *at, size_t begin, size_t end, 
         size_t first = causal ? j - begin : 0; /* query that sees j */
         const tile_left left = {w + first * BLOCK + j, BLOCK, true, causal};
         for (size_t c = 0; c < d; c += TILE_COLS)
-            tile(j_end - j, d - c < TILE_COLS ? d - c : TILE_COLS, at->rows - first, left,
+            tile(j_end - j, d - c < TILE_COLS ? d - c : TILE_COLS, at->rows - first, &left,
                  x + first * ldx + c, ldx,
                  &(tile_target){.c = y + j * ldy + c, .ldc = ldy, .add = add});
     }

@@ -92,7 +92,8 @@ static void gemm_columns(const gemm_job *g, const region *at, tile_left a, size_
     for (size_t t = 0; t < count; t++) {
         size_t i = rdk_piece_begin(rows, count, t), i_end = rdk_piece_begin(rows, count, t + 1);
         const tile_target to = tile_target_from(all, at->i_begin + i, j);
-        tile(i_end - i, cols, depth, tile_left_from(a, i, 0), panel, ld, &to);
+        const tile_left from = tile_left_from(a, i, 0);
+        tile(i_end - i, cols, depth, &from, panel, ld, &to);
     }
 }
 

@@ -134,30 +134,30 @@ static inline __attribute__((always_inline)) void tile_next(const size_t rows, s
  * nothing but registers. */
 static inline __attribute__((always_inline)) void
 tile_loop(const size_t rows, const size_t vectors, const bool by_column, const bool causal,
-          size_t k, tile_left a, const rdk_real *b, size_t ldb, const tile_target *to)
+          size_t k, const tile_left *a, const rdk_real *b, size_t ldb, const tile_target *to)
 {
     vreal sum[TILE_ROWS][2];
     tile_begin(rows, vectors, to, sum);
-    const size_t step = by_column ? a.stride : 1;
+    const size_t stride = a->stride, step = by_column ? stride : 1;
     const size_t begins = causal && by_column ? rows - 1 : 0,
                  ends = causal && !by_column ? rows : 1;
     const rdk_real *x[ADDRESSES];
     RDK_UNROLL
     for (size_t i = 0; i < (rows + SHARED_ROWS - 1) / SHARED_ROWS; i++)
-        x[i] = a.at + i * SHARED_ROWS * (by_column ? 1 : a.stride);
+        x[i] = a->at + i * SHARED_ROWS * (by_column ? 1 : stride);
     RDK_UNROLL
     for (size_t t = 0; t < begins; t++, b += ldb) {
-        tile_term(rows, 0, t + 1, vectors, by_column, a.stride, x, b, sum);
+        tile_term(rows, 0, t + 1, vectors, by_column, stride, x, b, sum);
         tile_next(rows, step, x);
     }
     for (size_t p = begins; p < k; p++, b += ldb) {
-        tile_term(rows, 0, rows, vectors, by_column, a.stride, x, b, sum);
-        if (by_column) __builtin_prefetch(x[0] + PREFETCH * a.stride);
+        tile_term(rows, 0, rows, vectors, by_column, stride, x, b, sum);
+        if (by_column) __builtin_prefetch(x[0] + PREFETCH * stride);
         tile_next(rows, step, x);
     }
     RDK_UNROLL
     for (size_t t = 1; t < ends; t++, b += ldb) {
-        tile_term(rows, t, rows, vectors, by_column, a.stride, x, b, sum);
+        tile_term(rows, t, rows, vectors, by_column, stride, x, b, sum);
         tile_next(rows, step, x);
     }
     tile_end(rows, vectors, to, sum);
@@ -179,7 +179,7 @@ tile_loop(const size_t rows, const size_t vectors, const bool by_column, const b
 
 static inline __attribute__((always_inline)) void
 tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool causal, size_t k,
-          tile_left a, const rdk_real *b, size_t ldb, const tile_target *to)
+          const tile_left *a, const rdk_real *b, size_t ldb, const tile_target *to)
 {
     switch (rows) {
         TILE_CASES(TILE_CASE)
@@ -188,14 +188,14 @@ tile_rows(size_t rows, const size_t vectors, const bool by_column, const bool ca
 #undef TILE_CASE
 
 #define TILE_FORM(n_vectors, column, edge)                                                         \
-    if (vectors == n_vectors && a.by_column == column && a.causal == edge)                         \
+    if (vectors == n_vectors && a->by_column == column && a->causal == edge)                       \
     tile_rows(rows, n_vectors, column, edge, k, a, b, ldb, to)
 
 /* C of `vectors` whole vectors. One copy of what are dozens of loops; who has tiles of another kind
  * (tile_bf16.h) needs none. */
 static __attribute__((noinline, unused)) void tile_whole(size_t rows, size_t vectors, size_t k,
-                                                         tile_left a, const rdk_real *b, size_t ldb,
-                                                         const tile_target *to)
+                                                         const tile_left *a, const rdk_real *b,
+                                                         size_t ldb, const tile_target *to)
 {
     TILE_FORM(2, false, false);
     TILE_FORM(2, true, false);
@@ -234,9 +234,9 @@ static tile_target tile_edge_begin(tile_edge *e, size_t rows, size_t cols, const
 }
 
 /* C[rows, cols] (+)= A[rows, k] B[k, cols], and what its target adds; rows <= TILE_ROWS, cols <=
- * TILE_COLS.
+ * TILE_COLS. (a by reference: a call that copies it waits for the stores that have just made it.)
  * B is read by whole vectors, also where cols ends within one: there b must have that room. */
-static inline void tile(size_t rows, size_t cols, size_t k, tile_left a, const rdk_real *b,
+static inline void tile(size_t rows, size_t cols, size_t k, const tile_left *a, const rdk_real *b,
                         size_t ldb, const tile_target *to)
 {
     size_t vectors = cols > LANES ? 2 : 1;

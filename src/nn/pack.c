@@ -2,11 +2,9 @@
  * The weights of linear layers, laid out as the products with them need it: once for all passes
  * over a batch, in place of once in each.
  *
- * The kernel shares each among the threads where it is large.
- *
  * Invariant: panels are current from rdk_model_pack to rdk_model_unpack, and no longer; a weight
  * that is not packed, and one that sigma_reparam multiplies by a factor first, is read as it is.
- * Read next: src/kernels/gemm.c, gemm_bf16.c. */
+ * Read next: share.c, src/kernels/gemm.c, gemm_bf16.c. */
 #include "nn/model.h"
 
 #include "kernels/kernels.h"
@@ -40,16 +38,19 @@ static void lay_out(rdk_packing *p, const rdk_tensor *weight, rdk_precision prec
     p->current = true;
 }
 
+static void lay_out_param(rdk_model *m, size_t i, void *precision)
+{
+    const rdk_tensor *x = &m->param[i].tensor;
+    if (x->packing) lay_out(&m->packing[i], x, *(const rdk_precision *)precision);
+}
+
 bool rdk_model_pack(rdk_model *m, rdk_precision precision, rdk_status *s)
 {
     for (size_t i = 0; i < m->n_params; i++) {
         const rdk_tensor *x = &m->param[i].tensor;
         if (x->packing && !allocate(&m->packing[i], x, precision, s)) return false;
     }
-    for (size_t i = 0; i < m->n_params; i++) {
-        const rdk_tensor *x = &m->param[i].tensor;
-        if (x->packing) lay_out(&m->packing[i], x, precision);
-    }
+    rdk_model_each(m, lay_out_param, &precision);
     return true;
 }
 

@@ -74,42 +74,55 @@ void rdk_optimizer_free(rdk_optimizer *o)
     rdk_free(o);
 }
 
+/* One update. */
+typedef struct update {
+    const rdk_optimizer *o;
+    uint64_t step;
+    double lr, factor; /* on the gradient: that of clipping */
+    double *norm;      /* of the change, by parameter; or NULL */
+} update;
+
 /* Both return the sum of squares of the parameter's change. */
-static double adamw(const rdk_optimizer *o, rdk_param *p, uint64_t step, double lr, double factor)
+static double adamw(const update *u, rdk_param *p)
 {
+    const rdk_optimizer *o = u->o;
     const rdk_optim_config *c = &o->config;
-    double t = (double)step + 1;
-    rdk_adamw rule = {.lr = lr,
+    double t = (double)u->step + 1;
+    rdk_adamw rule = {.lr = u->lr,
                       .beta1 = c->beta1,
                       .beta2 = c->beta2,
                       .eps = c->eps,
                       .weight_decay = p->decay ? c->weight_decay : 0,
                       .correction1 = 1 - pow(c->beta1, t),
                       .correction2 = 1 - pow(c->beta2, t),
-                      .factor = factor};
+                      .factor = u->factor};
     return rdk_kernels_get()->adamw(&rule, rdk_size(&p->tensor), p->tensor.data, p->tensor.grad,
                                     o->state[0] + p->offset, o->state[1] + p->offset);
 }
 
-static double sgd(const rdk_optimizer *o, rdk_param *p, double lr, double factor)
+static double sgd(const update *u, rdk_param *p)
 {
+    const rdk_optimizer *o = u->o;
     const rdk_optim_config *c = &o->config;
-    return rdk_kernels_get()->sgd(lr, c->momentum, p->decay ? c->weight_decay : 0, factor,
+    return rdk_kernels_get()->sgd(u->lr, c->momentum, p->decay ? c->weight_decay : 0, u->factor,
                                   rdk_size(&p->tensor), p->tensor.data, p->tensor.grad,
                                   o->state[0] + p->offset);
+}
+
+static void update_param(rdk_model *m, size_t i, void *context)
+{
+    const update *u = context;
+    rdk_param *p = rdk_model_param(m, i);
+    double squares = 0;
+    if (p->trainable) squares = u->o->config.kind == RDK_ADAMW ? adamw(u, p) : sgd(u, p);
+    if (u->norm) u->norm[i] = sqrt(squares);
 }
 
 void rdk_optimizer_step(rdk_optimizer *o, rdk_model *m, uint64_t step, double lr,
                         double clip_factor, double *update_norm)
 {
-    for (size_t i = 0; i < rdk_model_param_count(m); i++) {
-        rdk_param *p = rdk_model_param(m, i);
-        double squares = 0;
-        if (p->trainable)
-            squares = o->config.kind == RDK_ADAMW ? adamw(o, p, step, lr, clip_factor)
-                                                  : sgd(o, p, lr, clip_factor);
-        if (update_norm) update_norm[i] = sqrt(squares);
-    }
+    update u = {o, step, lr, clip_factor, update_norm};
+    rdk_model_each(m, update_param, &u);
 }
 
 int rdk_optimizer_state_count(const rdk_optimizer *o)
