@@ -100,15 +100,16 @@ void rdk_tape_free(rdk_tape *t);
  * keeping gradients, frugal, training, products). Pointers into the tape are dead. */
 void rdk_tape_reset(rdk_tape *t);
 const rdk_status *rdk_tape_status(const rdk_tape *t);
-/* Not recording: ops compute and record nothing (evaluation). Default: recording. */
+/* Not recording: ops compute and record nothing (evaluation). Default: recording. Returns what
+ * was. */
 bool rdk_tape_recording(rdk_tape *t, bool on);
 /* Keep the gradients of what was computed on the way (default: their memory is used again while
  * backward goes on, and they are NULL afterwards). */
 void rdk_tape_keep_gradients(rdk_tape *t, bool on);
 /* Use the memory of data again, too: on the way back a gradient takes the place of data that
  * nothing before it reads. No gradient changes. After backward, also one that failed, the data of
- * all that recorded calls made are gone: NULL, and where a view shows them (rdk_reshape) or such a
- * tensor was sliced, they are another's; no call may be given them. What stays: the data of the
+ * all that recorded calls made are gone: NULL, and where a view shows them (rdk_reshape) they are
+ * another's; no call may be given them. What stays: the data of the
  * tensor that backward began with, of leaves and of parameters. Where gradients are kept, data are
  * as well. Default: off. */
 void rdk_tape_frugal(rdk_tape *t, bool on);
@@ -167,7 +168,8 @@ rdk_tensor *rdk_tape_fail(rdk_tape *t, rdk_code code, const char *format, ...) R
 bool rdk_tape_alive(const rdk_tape *t);
 /* Records out = op(in...) and returns out. saved must be on the tape (or NULL).
  * Nothing is recorded where no input needs a gradient or the tape does not record; out->needs_grad
- * follows. */
+ * follows. Backward reads the data of in, of out, and what lies in saved, and no other: on a frugal
+ * tape they may be gone. Where it does not read those of out either, out->data_unread says so. */
 rdk_tensor *rdk_tape_record(rdk_tape *t, const rdk_op *op, rdk_tensor *out, int n_in,
                             rdk_tensor *const *in, void *saved);
 /* Would a call on these inputs be recorded? (For ops that save something only then.) */

@@ -35,8 +35,8 @@ rdk_tensor *rdk_linear_add(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor
 typedef enum { RDK_RELU, RDK_GELU, RDK_GELU_TANH, RDK_SILU } rdk_activation;
 rdk_tensor *rdk_linear_map(rdk_tape *t, rdk_tensor *x, rdk_tensor *w, rdk_tensor *b,
                            rdk_activation f);
-/* y = x[:, T-n ..] W^T + b, of the last n positions of each sequence alone: the bits of rdk_linear
- * there. x: [B, T, in] -> y: [B, n, out]; n <= T. */
+/* y = x[:, T-n ..] W^T + b, of the last n positions of each sequence alone, with the bits that
+ * rdk_linear has there. x: [B, T, in] -> y: [B, n, out]; n <= T. */
 rdk_tensor *rdk_linear_last(rdk_tape *t, rdk_tensor *x, size_t n, rdk_tensor *w, rdk_tensor *b);
 /* y = gain / (u^T W v) W: W of norm gain, where u and v are its first singular vectors.
  * w: [out, in], gain: [1], u: [out], v: [in] -> y: [out, in]. u^T W v = 0: not finite. */
@@ -80,7 +80,8 @@ rdk_tensor *rdk_l2_norm(rdk_tape *t, rdk_tensor *x, double eps);
 /* a view, not recorded */
 rdk_tensor *rdk_reshape(rdk_tape *t, rdk_tensor *x, int n_dims, const size_t *dim);
 rdk_tensor *rdk_transpose(rdk_tape *t, rdk_tensor *x, int axis_a, int axis_b); /* a copy */
-/* shares x's data, not its gradient, where the stretch lies in one piece (rows of a matrix) */
+/* shares x's data, not its gradient, where the stretch lies in one piece of data that are not the
+ * tape's own (rows of a parameter); else a copy */
 rdk_tensor *rdk_slice(rdk_tape *t, rdk_tensor *x, int axis, size_t begin, size_t end);
 rdk_tensor *rdk_concat(rdk_tape *t, int axis, int n, rdk_tensor *const *parts); /* n <= 8 */
 /* over one axis, which goes away; negative counts from the end. max: gradient to the first maximum.

@@ -2,8 +2,9 @@
  * The linear layer at the end of each sequence: of its last n positions, y = x[:, T-n ..] W^T + b.
  *     x: [B, T, in], w: [out, in], b: [out] or NULL -> y: [B, n, out]
  *     dx[:, T-n ..] += dy W      dW += dy^T x[:, T-n ..]      db += sum over rows of dy
- * The bits of a linear layer of all positions, cut. What it reads of x is copied, so that products
- * with it are of one matrix; dx is added to where it lies, sequence by sequence. */
+ * y and dx have the bits of a linear layer of all positions, and with floats so has dW. What it
+ * reads of x is copied, so that products with it are of one matrix; dx is added to where it lies,
+ * sequence by sequence. */
 #include "linear.h"
 #include "product.h"
 #include "shape.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A stretch of one axis: y = x[.., begin .. end-1, ..]. dx += dy there. Where the stretch lies in
- * one piece, as rows of a matrix do, y reads it where it is; else it is a copy. */
+ * A stretch of one axis: y = x[.., begin .. end-1, ..]. dx += dy there. A stretch in one piece of
+ * data that are not the tape's own, as rows of a parameter are, is read where it lies; else y is a
+ * copy, since the data of a tape may give way to a gradient (rdk_tape_frugal). */
 #include "shape.h"
 #include "table.h"
 
@@ -25,10 +26,16 @@ static void slice_backward(rdk_tape *t, const rdk_node *n)
 
 const rdk_op rdk_op_slice = {"slice", "y = x[.., begin .. end-1, ..]", slice_backward};
 
+static bool is_shared(const rdk_tensor *x, const stretch *s)
+{
+    const rdk_tensor *root = x->view_of ? x->view_of : x;
+    return s->outer == 1 && !root->data_own;
+}
+
 /* For y, of these dimensions. */
 static rdk_tensor *stretch_of(rdk_tape *t, rdk_tensor *x, const size_t *dim, const stretch *s)
 {
-    if (s->outer != 1) return rdk_tape_tensor(t, x->n_dims, dim);
+    if (!is_shared(x, s)) return rdk_tape_tensor(t, x->n_dims, dim);
     rdk_tensor *y = rdk_tape_alloc(t, 1, sizeof *y);
     if (!y) return NULL;
     *y = (rdk_tensor){.data = x->data + s->offset, .n_dims = x->n_dims};
@@ -61,6 +68,6 @@ rdk_tensor *rdk_slice(rdk_tape *t, rdk_tensor *x, int axis, size_t begin, size_t
     *s = (stretch){a.outer, a.len * a.inner, begin * a.inner, (end - begin) * a.inner};
     rdk_tensor *y = stretch_of(t, x, dim, s);
     if (!y) return NULL;
-    if (s->outer != 1) copy_stretch(x, y, s);
+    if (!is_shared(x, s)) copy_stretch(x, y, s);
     return rdk_tape_record(t, &rdk_op_slice, y, 1, &x, s);
 }

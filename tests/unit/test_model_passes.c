@@ -175,18 +175,18 @@ START_TEST(queries_and_keys_alone)
 }
 END_TEST
 
-/* The gradient of the mean loss of these tokens alone, or with NULL of those whose targets count.
- */
-static void gradient_of(rdk_model *m, rdk_tape *t, const rdk_model_tokens *only, rdk_real *grads)
+/* The gradient of the mean loss of these targets; only: of these tokens, which have them all. */
+static void gradient_of(rdk_model *m, rdk_tape *t, const int32_t *targets,
+                        const rdk_model_tokens *only, const rdk_model_probe *probe, rdk_real *grads)
 {
-    int32_t tokens[BATCH * LEN], targets[BATCH * LEN], of_only[BATCH * LEN];
+    int32_t tokens[BATCH * LEN], ignored[BATCH * LEN], of_only[BATCH * LEN];
     double counted = 0;
-    fixed_batch(BATCH * LEN, tokens, targets);
+    fixed_batch(BATCH * LEN, tokens, ignored);
     for (int i = 0; i < BATCH * LEN; i++) counted += targets[i] != RDK_IGNORE;
     for (size_t r = 0; only && r < only->n; r++) of_only[r] = targets[only->at[r]];
     rdk_tape_reset(t);
     rdk_model_zero_grad(m);
-    rdk_tensor *y = rdk_model_logits_of(m, t, BATCH, LEN, tokens, NULL, only, NULL);
+    rdk_tensor *y = rdk_model_logits_of(m, t, BATCH, LEN, tokens, NULL, only, probe);
     rdk_tensor *loss = rdk_cross_entropy(t, y, only ? of_only : targets, counted, NULL, NULL);
     ck_assert_msg(rdk_tape_backward(t, loss), "%s", rdk_tape_status(t)->message);
     memcpy(grads, rdk_model_grads(m), rdk_model_size(m) * sizeof *grads);
@@ -244,28 +244,60 @@ START_TEST(tokens_that_are_asked_for)
 }
 END_TEST
 
-/* Those that count give the gradient of all, where the others do not; none gives none. */
+static size_t those_that_count(const int32_t *targets, int32_t *at)
+{
+    size_t n = 0;
+    for (int32_t i = 0; i < BATCH * LEN; i++)
+        if (targets[i] != RDK_IGNORE) at[n++] = i;
+    return n;
+}
+
+static void check_all_close(const rdk_real *got, const rdk_real *want, size_t n, double tolerance)
+{
+    for (size_t i = 0; i < n; i++)
+        ck_assert_close((double)got[i], (double)want[i], tolerance, norm_of(want, n));
+}
+
+/* Those that count give the gradient of all, where the others do not: some here and there, or the
+ * end of each sequence (_i & 1), of floats or of bfloat16 (_i & 2). Measuring changes no bit of
+ * it, and on a frugal tape none is changed. */
 START_TEST(gradients_of_those_that_count)
 {
-    int32_t tokens[BATCH * LEN], targets[BATCH * LEN], counted[BATCH * LEN];
-    rdk_tape *t = new_tape();
-    rdk_model_config c = variant_config(_i);
+    int32_t tokens[BATCH * LEN], targets[BATCH * LEN], at[BATCH * LEN];
+    rdk_tape *t = new_tape(), *frugal = new_tape();
+    rdk_model_config c = variant_config(_i / 4);
     rdk_model *m = new_model(&c);
+    shake(m, 0.1);
     fixed_batch(BATCH * LEN, tokens, targets);
-    rdk_model_tokens that_count = {0, counted};
-    for (int32_t i = 0; i < BATCH * LEN; i++)
-        if (targets[i] != RDK_IGNORE) counted[that_count.n++] = i;
-    const size_t size = rdk_model_size(m);
-    rdk_real *full = malloc(size * sizeof *full), *part = malloc(size * sizeof *part);
-    gradient_of(m, t, NULL, full);
-    gradient_of(m, t, &that_count, part);
-    for (size_t i = 0; i < size; i++)
-        ck_assert_close((double)part[i], (double)full[i], 1e-5, norm_of(full, size));
-    gradient_of(m, t, &(rdk_model_tokens){0, NULL}, part);
+    for (size_t i = 0; _i & 1 && i < BATCH * LEN; i++)
+        targets[i] = i % LEN < LEN - 3 ? RDK_IGNORE : tokens[i];
+    const rdk_model_tokens that_count = {those_that_count(targets, at), at};
+    const size_t size = rdk_model_size(m), n_rows = c.layers * BATCH * c.heads * LEN;
+    rdk_attention_row *rows = calloc(2 * n_rows, sizeof *rows);
+    rdk_model_probe of_all = {.rows = rows}, of_part = {.rows = rows + n_rows};
+    rdk_real *full = malloc(size * sizeof *full), *part = malloc(size * sizeof *part),
+             *again = malloc(size * sizeof *again);
+    rdk_tape_frugal(frugal, true);
+    rdk_tape_products(t, _i & 2 ? RDK_BF16 : RDK_FLOAT);
+    rdk_tape_products(frugal, _i & 2 ? RDK_BF16 : RDK_FLOAT);
+    gradient_of(m, t, targets, NULL, &of_all, full);
+    gradient_of(m, t, targets, &that_count, NULL, part);
+    check_all_close(part, full, size, _i & 2 ? 1e-3 : 1e-5);
+    gradient_of(m, t, targets, &that_count, &of_part, again);
+    ck_assert_mem_eq(again, part, size * sizeof *part);
+    gradient_of(m, frugal, targets, &that_count, &of_part, again);
+    ck_assert_mem_eq(again, part, size * sizeof *part);
+    for (size_t i = 0; i < n_rows; i++) {
+        ck_assert(rows[i].n == rows[n_rows + i].n && rows[i].max == rows[n_rows + i].max);
+        ck_assert(rows[i].reached == rows[n_rows + i].reached);
+        ck_assert_close((double)rows[n_rows + i].ds_norm, (double)rows[i].ds_norm,
+                        _i & 2 ? 1e-2 : 1e-4, fmax((double)rows[i].ds_norm, 1e-6));
+    }
+    gradient_of(m, t, targets, &(rdk_model_tokens){0, NULL}, NULL, part);
     for (size_t i = 0; i < size; i++) ck_assert(part[i] == 0);
-    free(full), free(part);
+    free(full), free(part), free(again), free(rows);
     rdk_model_free(m);
-    rdk_tape_free(t);
+    rdk_tape_free(t), rdk_tape_free(frugal);
 }
 END_TEST
 
@@ -446,7 +478,7 @@ RDK_TEST_MAIN("passes of a model", {
     ADD_LOOP(a_frugal_tape_changes_no_bit, 4 * (VARIANTS));
     ADD_LOOP(queries_and_keys_alone, VARIANTS);
     ADD_LOOP(tokens_that_are_asked_for, 4 * (VARIANTS));
-    ADD_LOOP(gradients_of_those_that_count, VARIANTS);
+    ADD_LOOP(gradients_of_those_that_count, 4 * (VARIANTS));
     ADD(no_number_at_a_token_that_is_not_asked_for);
     ADD(asked_for_beyond_the_batch);
     ADD_LOOP(packing_changes_no_bit, 2 * VARIANTS);

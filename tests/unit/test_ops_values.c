@@ -340,14 +340,19 @@ START_TEST(shapes)
 }
 END_TEST
 
-START_TEST(slice_in_one_piece_is_no_copy)
+START_TEST(a_slice_of_a_parameter_is_no_copy)
 {
-    rdk_tensor *x = counting(2, DIMS(3, 2)), *rows = rdk_slice(t, x, 0, 1, 3);
+    rdk_real data[] = {1, 2, 3, 4, 5, 6}, grad[6] = {0};
+    rdk_tensor parameter = {
+        .data = data, .grad = grad, .n_dims = 2, .dim = {3, 2}, .needs_grad = true};
+    rdk_tensor *x = &parameter, *rows = rdk_slice(t, x, 0, 1, 3);
+    rdk_tensor *own = rdk_scale(t, x, 1), *copy = rdk_slice(t, own, 0, 1, 3);
     rdk_tensor *columns = rdk_slice(t, x, 1, 0, 1), *empty = rdk_slice(t, x, 0, 3, 3);
     ASSERT_VALUES(rows, 3, 4, 5, 6);
     ck_assert_ptr_eq(rows->data, x->data + 2);
     ck_assert(columns->data < x->data || columns->data >= x->data + 6);
     ck_assert_uint_eq(rdk_size(empty), 0);
+    ck_assert(copy->data < own->data || copy->data >= own->data + 6);
     /* its gradient is its own, of which that of x gets the sum */
     ck_assert(rdk_tape_backward(t, rdk_sum_all(t, rdk_add(t, rdk_scale(t, rows, 3), rows))));
     const rdk_real want[] = {0, 0, 4, 4, 4, 4};
@@ -462,7 +467,7 @@ RDK_TEST_MAIN("ops: values", {
     ADD(norms);
     ADD(norms_in_hard_cases);
     ADD(shapes);
-    ADD(slice_in_one_piece_is_no_copy);
+    ADD(a_slice_of_a_parameter_is_no_copy);
     ADD(reductions);
     ADD(embedding);
     ADD(rope);
