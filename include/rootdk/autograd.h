@@ -147,6 +147,7 @@ rdk_tensor *rdk_tape_leaf(rdk_tape *t, int n_dims, const size_t *dim, const rdk_
 
 /* ---- where the time goes --------------------------------------------------------------------- */
 
+enum { RDK_PROFILE_OPS = 64 }; /* kinds of ops that one tape tells apart */
 typedef struct rdk_op_time {
     const rdk_op *op;
     uint64_t calls;           /* of its forward pass */

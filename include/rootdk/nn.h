@@ -210,7 +210,8 @@ double rdk_model_head_gain(const rdk_model *m, size_t layer, size_t head);
 double rdk_model_head_sink(const rdk_model *m, size_t layer, size_t head);
 
 /* What may be measured in a forward pass (and completed by backward), caller-owned; NULL parts are
- * not measured. Never changes a result's bits. */
+ * not measured. Never changes a result's bits. Data of the tensors are to be read before backward
+ * where the tape is frugal. */
 typedef struct rdk_model_probe {
     rdk_attention_row *rows;       /* [layers, B, H, T] */
     size_t rows_of_layer;          /* from the first row of a layer to that of the next; 0: B H T */

@@ -161,11 +161,12 @@ rdk_run_end rdk_train(rdk_config *c, const bool *given, const rdk_run_io *io,
  * has one in any sequence. Of other tokens the last layer ends behind its attention, which has no
  * queries before that position. */
 typedef struct rdk_asked {
-    double counted;
+    double share;
     size_t first;
 } rdk_asked;
 /* Operations of one step: a multiply-add counts as two, each weight of a product once forward and
- * twice backward, and so attention's pairs of a query and a key that it sees. c is resolved. */
+ * twice backward, and so attention's pairs of a query and a key that it sees; not what is formed to
+ * be measured alone. c is resolved. */
 double rdk_step_flops(const rdk_config *c, rdk_asked asked);
 /* Of the first sequences of a training. NAN without memory. */
 rdk_asked rdk_task_asked(const rdk_task *task, uint64_t seed, rdk_status *s);

@@ -10,7 +10,7 @@
 
 #include <kernels/kernels.h>
 
-/* ---- memory of gradients --------------------------------------------------------------------- */
+/* ---- memory that is used again --------------------------------------------------------------- */
 
 /* The gradient of what a node made is dead once the node has had its turn, and its data as well,
  * where nobody will read them. Their memory serves the next gradient of that size: less memory, and
@@ -153,6 +153,7 @@ static void retire(rdk_tape *t, rdk_tensor *out, const rdk_tensor *kept)
     if (t->frugal && rdk_tensor_root(out) != kept) {
         if (root && out->data_own) give_back(t, out->data, rdk_size(out));
         out->data = NULL;
+        out->data_own = false;
     }
     if (root && out->grad) give_back(t, out->grad, rdk_size(out));
     out->grad = NULL;

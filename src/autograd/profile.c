@@ -11,7 +11,7 @@ static rdk_op_time *entry_of(rdk_tape *t, const rdk_op *op)
 {
     for (size_t i = 0; i < t->n_times; i++)
         if (t->times[i].op == op) return &t->times[i];
-    if (t->n_times == RDK_PROFILED_OPS) return NULL;
+    if (t->n_times == RDK_PROFILE_OPS) return NULL;
     rdk_op_time *new = &t->times[t->n_times++];
     *new = (rdk_op_time){.op = op};
     return new;

@@ -16,9 +16,7 @@ typedef struct rdk_scope {
     char text[];
 } rdk_scope;
 
-enum { RDK_PROFILED_OPS = 64 }; /* kinds of ops that one tape tells apart */
-
-/* Memory of a gradient that nobody needs any more; this stands in its first bytes. */
+/* Memory of a gradient, or of data, that nobody needs any more; this stands in its first bytes. */
 typedef struct rdk_spare {
     struct rdk_spare *next;
     size_t count; /* elements */
@@ -44,7 +42,7 @@ struct rdk_tape {
     bool profiles;
     double clock; /* when the last op ended */
     size_t n_times;
-    rdk_op_time times[RDK_PROFILED_OPS];
+    rdk_op_time times[RDK_PROFILE_OPS];
 };
 
 /* ---- profile.c: each does nothing unless the tape profiles ----------------------------------- */

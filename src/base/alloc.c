@@ -47,6 +47,7 @@ void *rdk_alloc(size_t count, size_t size, rdk_status *s)
         rdk_fail(s, RDK_ENOMEM, "cannot allocate %zu bytes: out of memory", bytes);
         return NULL;
     }
+    _Static_assert(_Alignof(max_align_t) >= sizeof(void *), "calloc leaves room for a pointer");
     size_t front = RDK_ALIGNMENT - (uintptr_t)block % RDK_ALIGNMENT; /* room for a pointer */
     void *p = block + front;
     *begin_of(p) = block;

@@ -6,9 +6,9 @@
 
 #include "cli.h"
 
-enum { MOST_THREADS = 256 };
+enum { MOST_THREADS = 256 }; /* more are not taken from a variable */
 
-/* The number in n bytes of text, between blanks; 0 where it is none from 1 to MOST_THREADS. */
+/* The number in n bytes of text, between blanks, at most MOST_THREADS; 0 where it is none. */
 static int number_in(const char *text, size_t n)
 {
     static const char blanks[] = " \t";
@@ -21,7 +21,8 @@ static int number_in(const char *text, size_t n)
     while (n && strchr(blanks, text[n - 1])) n--;
     if (n >= sizeof digits) return 0;
     memcpy(digits, text, n);
-    return rdk_parse_uint(digits, &x) && x <= MOST_THREADS ? (int)x : 0;
+    if (!rdk_parse_uint(digits, &x)) return 0;
+    return x < MOST_THREADS ? (int)x : MOST_THREADS;
 }
 
 /* *n: the first number of OMP_NUM_THREADS ("4", or "4,2" for nested levels); 0 where it is not set,
@@ -48,9 +49,9 @@ int rdk_choose_threads(int asked, const char **reason, rdk_status *s)
     *reason = asked ? "--threads" : "OMP_NUM_THREADS";
     if (!asked && !from_environment(&n)) {
         rdk_fail(s, RDK_EVALUE,
-                 "OMP_NUM_THREADS in the environment: %s is not a whole number from 1 to %d (mend "
-                 "or unset it, or give --threads)",
-                 rdk_quote(getenv("OMP_NUM_THREADS"), quoted), MOST_THREADS);
+                 "OMP_NUM_THREADS in the environment: %s is not a whole number from 1 on (mend or "
+                 "unset it, or give --threads)",
+                 rdk_quote(getenv("OMP_NUM_THREADS"), quoted));
         return 0;
     }
     if (!n) n = rdk_threads_available(reason);
@@ -58,6 +59,14 @@ int rdk_choose_threads(int asked, const char **reason, rdk_status *s)
     rdk_threads_set(n);
     if (rdk_threads() != n) *reason = "built without OpenMP";
     return rdk_threads();
+}
+
+/* Is a number of threads among the words, so that the variable does not decide? */
+static bool says_threads(char **argv)
+{
+    static const char option[] = "--threads";
+    while (*argv && strncmp(*argv, option, strlen(option)) != 0) argv++;
+    return *argv != NULL;
 }
 
 /* Where they only spin (the default of gcc's OpenMP) and another process wants the core, a short
@@ -69,8 +78,8 @@ void rdk_threads_begin_again(char **argv)
 #if defined(_OPENMP) && defined(__linux__)
     char self[RDK_PATH_TEXT];
     int threads;
-    /* OpenMP has complained of a number that is none, and once is enough */
-    if (!from_environment(&threads)) return;
+    /* a number that is none will be refused; OpenMP has complained of it, and once is enough */
+    if (!from_environment(&threads) && !says_threads(argv)) return;
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n <= 0) return;
@@ -79,6 +88,6 @@ void rdk_threads_begin_again(char **argv)
     if (setenv("OMP_WAIT_POLICY", "passive", 1) || setenv("GOMP_SPINCOUNT", "1000", 1)) return;
     execv(self, argv); /* where that fails, this process goes on as it is */
 #else
-    (void)argv;
+    (void)argv, (void)says_threads;
 #endif
 }

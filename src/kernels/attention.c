@@ -16,6 +16,11 @@
 /* Scores that take less time than waking the threads. */
 enum { SERIAL_SCORES = 2000 };
 
+static bool is_worth_sharing(const rdk_attention_shape *s)
+{
+    return s->batch * s->heads * (s->len - s->first) * s->len > SERIAL_SCORES;
+}
+
 /* One (b, h): the operands at its first row, which for q and o is that of its first query; row
  * strides; rows (b, h, 0) of the results. */
 typedef struct forward_head {
@@ -218,6 +223,6 @@ static void attention(const rdk_attention_shape *s, const rdk_real *q, const rdk
                       const rdk_real *v, rdk_real *o, rdk_real *row_max, rdk_real *row_inv,
                       rdk_attention_row *rows, rdk_real *scratch)
 {
-    RDK_SHARE_UNEVEN(s->batch * s->heads * s->len * s->len > SERIAL_SCORES, s->batch * s->heads,
-                     attention_heads, s, q, k, v, o, row_max, row_inv, rows, scratch);
+    RDK_SHARE_UNEVEN(is_worth_sharing(s), s->batch * s->heads, attention_heads, s, q, k, v, o,
+                     row_max, row_inv, rows, scratch);
 }

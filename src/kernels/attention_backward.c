@@ -336,7 +336,7 @@ static void attention_backward(const rdk_attention_shape *s, const rdk_real *q, 
                                const rdk_real *row_inv, const rdk_attention_grads *to,
                                rdk_attention_row *rows, rdk_real *scratch)
 {
-    RDK_SHARE_UNEVEN(s->batch * s->heads * s->len * s->len > SERIAL_SCORES, s->batch * s->heads,
-                     backward_heads, s, q, k, v, dout, row_max, row_inv, to, rows, scratch);
+    RDK_SHARE_UNEVEN(is_worth_sharing(s), s->batch * s->heads, backward_heads, s, q, k, v, dout,
+                     row_max, row_inv, to, rows, scratch);
     attention_weight_sum(s);
 }

@@ -168,8 +168,9 @@ static void pair_columns(const rdk_product *g, const region *at, pair_left a, co
         size_t i = at->i_begin + rdk_piece_begin(rows, count, t),
                i_end = at->i_begin + rdk_piece_begin(rows, count, t + 1);
         const tile_target to = tile_target_from(all, i, j);
-        pair_tile(i_end - i, smaller(at->j_end - j, TILE_COLS), depth, pair_left_from(a, i, p),
-                  panel + p * TILE_COLS, &to);
+        const pair_left from = pair_left_from(a, i, p);
+        pair_tile(i_end - i, smaller(at->j_end - j, TILE_COLS), depth, &from, panel + p * TILE_COLS,
+                  &to);
     }
 }
 

@@ -41,19 +41,19 @@ pair_term(const size_t rows, const size_t vectors, const size_t row, const uint3
 /* rows, vectors and by_column are constants where it is called. b: a panel, or part of one. */
 static inline __attribute__((always_inline)) void pair_loop(const size_t rows, const size_t vectors,
                                                             const bool by_column, size_t pairs,
-                                                            pair_left a, const uint32_t *b,
+                                                            const pair_left *a, const uint32_t *b,
                                                             const tile_target *to)
 {
     vreal sum[TILE_ROWS][2];
     tile_begin(rows, vectors, to, sum);
-    const size_t row = by_column ? 1 : a.stride, step = by_column ? a.stride : 1;
+    const size_t row = by_column ? 1 : a->stride, step = by_column ? a->stride : 1;
     const uint32_t *x[ADDRESSES];
     RDK_UNROLL
     for (size_t i = 0; i < (rows + SHARED_ROWS - 1) / SHARED_ROWS; i++)
-        x[i] = a.at + i * SHARED_ROWS * row;
+        x[i] = a->at + i * SHARED_ROWS * row;
     for (size_t p = 0; p < pairs; p++, b += TILE_COLS) {
         pair_term(rows, vectors, row, x, b, sum);
-        if (by_column) __builtin_prefetch(x[0] + PREFETCH * a.stride);
+        if (by_column) __builtin_prefetch(x[0] + PREFETCH * a->stride);
         RDK_UNROLL
         for (size_t i = 0; i < (rows + SHARED_ROWS - 1) / SHARED_ROWS; i++) x[i] += step;
     }
@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void pair_loop(const size_t rows, c
 
 static inline __attribute__((always_inline)) void pair_rows(size_t rows, const size_t vectors,
                                                             const bool by_column, size_t pairs,
-                                                            pair_left a, const uint32_t *b,
+                                                            const pair_left *a, const uint32_t *b,
                                                             const tile_target *to)
 {
     switch (rows) {
@@ -76,18 +76,18 @@ static inline __attribute__((always_inline)) void pair_rows(size_t rows, const s
 }
 #undef PAIR_CASE
 
-static void pair_whole(size_t rows, size_t vectors, size_t pairs, pair_left a, const uint32_t *b,
-                       const tile_target *to)
+static void pair_whole(size_t rows, size_t vectors, size_t pairs, const pair_left *a,
+                       const uint32_t *b, const tile_target *to)
 {
-    if (vectors == 2 && a.by_column) pair_rows(rows, 2, true, pairs, a, b, to);
-    if (vectors == 2 && !a.by_column) pair_rows(rows, 2, false, pairs, a, b, to);
-    if (vectors == 1 && a.by_column) pair_rows(rows, 1, true, pairs, a, b, to);
-    if (vectors == 1 && !a.by_column) pair_rows(rows, 1, false, pairs, a, b, to);
+    if (vectors == 2 && a->by_column) pair_rows(rows, 2, true, pairs, a, b, to);
+    if (vectors == 2 && !a->by_column) pair_rows(rows, 2, false, pairs, a, b, to);
+    if (vectors == 1 && a->by_column) pair_rows(rows, 1, true, pairs, a, b, to);
+    if (vectors == 1 && !a->by_column) pair_rows(rows, 1, false, pairs, a, b, to);
 }
 
 /* C[rows, cols] (+)= A[rows, pairs] B[pairs, cols], and what its target adds; rows <= TILE_ROWS,
  * cols <= TILE_COLS. */
-static void pair_tile(size_t rows, size_t cols, size_t pairs, pair_left a, const uint32_t *b,
+static void pair_tile(size_t rows, size_t cols, size_t pairs, const pair_left *a, const uint32_t *b,
                       const tile_target *to)
 {
     size_t vectors = cols > LANES ? 2 : 1;

@@ -4,9 +4,8 @@
  *     pre-norm:  x += attention(norm1(x)); x += mlp(norm2(x))
  *     post-norm: x = norm1(x + attention(x)); x = norm2(x + mlp(x))
  *
- * Invariant: attention is the only place that sees the scale c, and it passes it to rdk_attention
- * once; q and k are normalised per head before they are turned by RoPE.
- * Read next: transformer.c. */
+ * Invariant: `attend` is the only place that sees the scale c, and it passes it to rdk_attention; q
+ * and k are normalised per head before they are turned by RoPE. Read next: transformer.c. */
 #include "nn/model.h"
 
 static const double NORM_EPS = 1e-5;

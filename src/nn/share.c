@@ -2,9 +2,9 @@
  * What is done to every parameter, by all threads.
  *
  * The kernels share one parameter among the threads where it is large. Those of a small model are
- * not: one after the other they would leave all threads but one idle, so there each thread has
- * parameters of its own, about equal lengths of the buffer, and the same every time, as that is
- * what its cache holds.
+ * not: one after the other they would leave all threads but one idle. So where none is more than a
+ * thread's share each thread has parameters of its own, of about equal lengths of the buffer; and
+ * the same every time, as that is what its cache holds.
  *
  * Invariant: what is done to a parameter depends on no other, and its bits on no thread.
  * Read next: src/optim/optimizer.c, pack.c. */
@@ -12,7 +12,17 @@
 
 #include "base/parallel.h"
 
-enum { SMALL = 1 << 20 }; /* elements */
+/* Elements of all: fewer are done before a second thread has begun; of more, and of models with
+ * one large table, the kernels make a better job. */
+enum { LEAST = 1 << 14, SMALL = 1 << 20 };
+
+static bool fits_threads(const rdk_model *m, size_t threads)
+{
+    if (threads == 1 || m->size < LEAST || m->size > SMALL) return false;
+    for (size_t i = 0; i < m->n_params; i++)
+        if (rdk_size(&m->param[i].tensor) > m->size / threads) return false;
+    return true;
+}
 
 static size_t owner(const rdk_model *m, size_t i, size_t threads)
 {
@@ -23,8 +33,8 @@ static size_t owner(const rdk_model *m, size_t i, size_t threads)
 
 void rdk_model_each(rdk_model *m, rdk_param_fn fn, void *context)
 {
-    const size_t threads = m->size < SMALL ? (size_t)rdk_team() : 1;
-    if (threads == 1) {
+    const size_t threads = (size_t)rdk_team();
+    if (!fits_threads(m, threads)) {
         for (size_t i = 0; i < m->n_params; i++) fn(m, i, context);
         return;
     }

@@ -43,7 +43,7 @@ static bool has_tokens(const rdk_pass *p)
  * of them need not be formed there. */
 static bool find_first(rdk_pass *p)
 {
-    static const int32_t none;
+    static const int32_t none; /* no token: not NULL, which is all */
     const rdk_model_tokens *only = p->only;
     if (!only) return true;
     p->query = &none;
@@ -86,7 +86,13 @@ rdk_tensor *rdk_model_logits_of(rdk_model *m, rdk_tape *t, size_t batch, size_t 
                                 const rdk_model_tokens *only, const rdk_model_probe *probe)
 {
     const rdk_model_config *c = &m->config;
-    rdk_pass p = {m, t, batch, len, lengths, only, 0, NULL, probe};
+    rdk_pass p = {.model = m,
+                  .tape = t,
+                  .batch = batch,
+                  .len = len,
+                  .lengths = lengths,
+                  .only = only,
+                  .probe = probe};
     if (!fits(&p) || !find_first(&p)) return NULL;
     rdk_tensor *x = embed(&p, tokens);
     for (size_t i = 0; i < c->layers; i++) x = rdk_nn_block(&p, i, x);
@@ -99,7 +105,8 @@ bool rdk_model_queries(rdk_model *m, rdk_tape *t, size_t batch, size_t len, cons
                        const int32_t *lengths, const rdk_model_probe *probe)
 {
     const size_t last = m->config.layers - 1;
-    rdk_pass p = {m, t, batch, len, lengths, NULL, 0, NULL, probe};
+    rdk_pass p = {
+        .model = m, .tape = t, .batch = batch, .len = len, .lengths = lengths, .probe = probe};
     if (!fits(&p)) return false;
     rdk_tensor *x = embed(&p, tokens);
     for (size_t i = 0; i < last; i++) x = rdk_nn_block(&p, i, x);

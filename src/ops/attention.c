@@ -127,7 +127,7 @@ static bool last_places(const rdk_tensor *q, const rdk_tensor *k)
 static bool shapes_fit(rdk_tape *t, const rdk_op *op, rdk_tensor *const in[3], size_t heads)
 {
     const rdk_tensor *q = in[0], *k = in[1], *v = in[2];
-    if (!same_places(k, k) || !same_places(v, k) || !last_places(q, k) || k->dim[2] != q->dim[2]) {
+    if (k->n_dims != 3 || !same_places(v, k) || !last_places(q, k) || k->dim[2] != q->dim[2]) {
         rdk_refuse(t, op, 3, in,
                    "they must be [B, n, H d_k], n <= T, then [B, T, H d_k] and [B, T, H d_v]");
     } else if (heads == 0) {

@@ -29,9 +29,7 @@ static bool make_grid(grid *g, rdk_report *r)
     g->text = rdk_report_alloc(r, r->n_runs * g->options, sizeof *g->text);
     for (size_t i = 0; g->text && i < r->n_runs; i++) {
         rdk_config asked; /* what follows another option is no option of its own */
-        rdk_report_asked(&r->runs[i], &asked);
-        asked.model.d_k = r->runs[i].saved.config.model.d_k;
-        memcpy(asked.model.scale, r->runs[i].saved.config.model.scale, sizeof asked.model.scale);
+        rdk_report_compared(&r->runs[i], &asked);
         for (size_t o = 0; o < g->options; o++) {
             rdk_text t = {0};
             rdk_option_text(&asked, rdk_option_at(o), &t);

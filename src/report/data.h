@@ -105,6 +105,8 @@ const char *rdk_report_id(rdk_report *r, const char *id);
 bool rdk_report_classify(rdk_report *r);
 /* series.c: the options of a run as they were asked for: what follows others follows them. */
 void rdk_report_asked(const rdk_report_run *run, rdk_config *asked);
+/* The same by which runs are told apart: d_k and scale are what they came to. */
+void rdk_report_compared(const rdk_report_run *run, rdk_config *c);
 /* differing.c: in how many options that define a run these differ; behind out[i] what run i has of
  * each, "scale none, lr 0.001", but for those that all their names hold. */
 size_t rdk_differing(const rdk_report_run *const *runs, size_t n, rdk_text *out);

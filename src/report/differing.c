@@ -20,9 +20,7 @@ static bool differs(const rdk_report_run *const *runs, size_t n, const rdk_optio
     bool any = false;
     for (size_t i = 0; i < n && !any; i++) {
         rdk_config asked;
-        rdk_report_asked(runs[i], &asked);
-        asked.model.d_k = runs[i]->saved.config.model.d_k;
-        memcpy(asked.model.scale, runs[i]->saved.config.model.scale, sizeof asked.model.scale);
+        rdk_report_compared(runs[i], &asked);
         text_of(&asked, o, i ? &other : &first);
         any = i && first.data && other.data && strcmp(first.data, other.data) != 0;
     }

@@ -22,6 +22,13 @@ void rdk_report_asked(const rdk_report_run *run, rdk_config *asked)
         asked->optim.warmup = usual.optim.warmup;
 }
 
+void rdk_report_compared(const rdk_report_run *run, rdk_config *c)
+{
+    rdk_report_asked(run, c);
+    c->model.d_k = run->saved.config.model.d_k;
+    memcpy(c->model.scale, run->saved.config.model.scale, sizeof c->model.scale);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_scale(const rdk_varied *v)

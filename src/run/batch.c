@@ -71,7 +71,7 @@ uint64_t rdk_batch_counted(const rdk_batch *b)
 rdk_asked rdk_batch_asked(const rdk_batch *b)
 {
     rdk_asked a = {(double)rdk_batch_counted(b) / ((double)b->n * (double)b->len), 0};
-    if (a.counted == 0) return a;
+    if (a.share == 0) return a;
     a.first = b->len;
     for (size_t k = 0; k < b->n * b->len; k++)
         if (b->target[k] != RDK_IGNORE && k % b->len < a.first) a.first = k % b->len;

@@ -34,7 +34,7 @@ double rdk_step_flops(const rdk_config *c, rdk_asked asked)
            before = (double)m->layers - 1;
     double attention =
         before * attention_products(m, 0) + attention_products(m, (double)asked.first);
-    double token = (before + asked.counted) * behind + asked.counted * width * (double)m->vocab;
+    double token = (before + asked.share) * behind + asked.share * width * (double)m->vocab;
     double sequence = attention + token * (double)m->max_len;
     return 6 * sequence * (double)c->batch * (double)c->accum; /* forward 2, backward 4 */
 }
@@ -163,8 +163,8 @@ void rdk_speed_lines(rdk_trainer *r, FILE *out)
     rdk_words_count(&n, (uint64_t)(r->batch.n * r->batch.len));
     fprintf(out, "\na step   %s token%s", n.data ? n.data : "",
             r->batch.n * r->batch.len == 1 ? "" : "s");
-    if (asked.counted < 1)
-        fprintf(out, ", %.3g%% of them with a target that counts", 100 * asked.counted);
+    if (asked.share < 1)
+        fprintf(out, ", %.3g%% of them with a target that counts", 100 * asked.share);
     fprintf(out, ", %.4g GFLOP", flops / 1e9);
     if (tanhs > 0) fprintf(out, " and %.4g G tanh", tanhs / 1e9);
     fprintf(

@@ -55,7 +55,6 @@ typedef struct rdk_cost {
 
 /* What a call does beside training, and how much of what the tape counts is its; see profile.c. */
 typedef enum { RDK_APART_EVALUATION, RDK_APART_PROBING, RDK_APARTS } rdk_apart;
-enum { RDK_PROFILE_OPS = 64 };
 typedef struct rdk_profile {
     double begun, seconds[RDK_APARTS];
     double forward[RDK_PROFILE_OPS]; /* of all of them, op by op */

@@ -176,14 +176,15 @@ END_TEST
  */
 START_TEST(a_number_of_threads_that_is_none)
 {
-    static const char *const values[] = {"abc", "0", "-1", "4,", "2,x", " ", "257", "99999999999"};
+    static const char *const values[] = {
+        "abc", "0", "-1", "4,", "2,x", " ", "99999999999999999999"};
     char *dir = program_directory(), holds[PROGRAM_PATH];
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
         setenv("OMP_NUM_THREADS", values[k], 1);
         program_run r = program_call(dir, (const char *[]){k % 2 ? "theory" : "--describe", NULL});
         snprintf(holds, sizeof holds,
-                 "rootdk: OMP_NUM_THREADS in the environment: '%s' is not a whole number from 1 to "
-                 "256 ",
+                 "rootdk: OMP_NUM_THREADS in the environment: '%s' is not a whole number from 1 "
+                 "on ",
                  values[k]);
         const char *said = strstr(r.err, holds), *theirs = strstr(r.err, "libgomp");
         ck_assert_msg(said && one_line(said), "%s", r.err);

@@ -114,10 +114,10 @@ START_TEST(no_target_counts)
     rdk_batch *b = &r->batch;
     const rdk_pass_at at = {.n = b->n, .tape = r->tapes[0], .status = &status};
     rdk_batch_train(b, r->task, r->config.seed, 0);
-    ck_assert_close(rdk_batch_asked(b).counted, 64.0 / 127, 1e-12, 0);
+    ck_assert_close(rdk_batch_asked(b).share, 64.0 / 127, 1e-12, 0);
     ck_assert_uint_eq(rdk_batch_asked(b).first, 63);
     for (size_t i = 0; i < b->n * b->len; i++) b->target[i] = RDK_IGNORE;
-    ck_assert(rdk_batch_asked(b).counted == 0);
+    ck_assert(rdk_batch_asked(b).share == 0);
     for (size_t i = 0; i < rdk_model_size(r->model); i++) rdk_model_grads(r->model)[i] = NAN;
     rdk_model_drop_grads(r->model);
     rdk_tape_reset(at.tape);
