@@ -153,7 +153,8 @@ static void note_followers(const grid *g)
     rdk_text names = {0};
     size_t n = 0;
     for (size_t o = 0; o < g->options; o++) {
-        if (!counts(g, o) || is_varied(g, o)) continue;
+        if (rdk_option_at(o)->scope != RDK_OPT_DEFINES || !counts(g, o) || is_varied(g, o))
+            continue;
         rdk_text_add(&names, "%s<b>%s</b>", n++ ? ", " : "", rdk_option_at(o)->name);
     }
     if (n)
