@@ -210,6 +210,12 @@ bool rdk_file_is_regular(const char *path, rdk_status *s);
 /* Replaces path with n bytes, all or nothing: temporary name beside it, fsync, rename, fsync of
  * the directory. On failure the old file stands and the temporary one is gone. */
 bool rdk_file_replace(const char *path, const void *bytes, size_t n, rdk_status *s);
+/* The same of n parts, one behind the other. */
+typedef struct rdk_part {
+    const void *bytes;
+    size_t n;
+} rdk_part;
+bool rdk_file_replace_parts(const char *path, size_t n, const rdk_part *parts, rdk_status *s);
 /* Is name (without its directory) that of an unfinished new form of `of`, left by a process that
  * was killed in rdk_file_replace? */
 bool rdk_file_is_unfinished(const char *name, const char *of);

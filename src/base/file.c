@@ -151,9 +151,11 @@ static bool sync_file(int fd)
 }
 
 /* Writes, syncs and closes; false with errno where any of them failed. */
-static bool fill(int fd, const void *bytes, size_t n)
+static bool fill(int fd, size_t n, const rdk_part *parts)
 {
-    bool done = write_all(fd, bytes, n) && sync_file(fd);
+    bool done = true;
+    for (size_t i = 0; i < n && done; i++) done = write_all(fd, parts[i].bytes, parts[i].n);
+    done = done && sync_file(fd);
     int cause = errno;
     /* After EINTR the descriptor is closed, and the data are synced by then. */
     if (close(fd) != 0 && errno != EINTR && done) return false;
@@ -180,7 +182,7 @@ static bool sync_directory_of(const char *path, char *scratch, rdk_status *s)
     return done;
 }
 
-static bool replace(const char *path, char *name, size_t room, const void *bytes, size_t n,
+static bool replace(const char *path, char *name, size_t room, size_t n, const rdk_part *parts,
                     rdk_status *s)
 {
     struct stat old;
@@ -191,7 +193,7 @@ static bool replace(const char *path, char *name, size_t room, const void *bytes
     if (fd < 0) return fail_system(s, "create a file beside", path);
     /* A file system without permissions refuses; the content is what matters. */
     if (exists) (void)!fchmod(fd, old.st_mode & 0777);
-    bool filled = fill(fd, bytes, n);
+    bool filled = fill(fd, n, parts);
     if (!filled || rename(name, path) != 0) {
         fail_system(s, filled ? "replace" : "write", path);
         unlink(name);
@@ -202,10 +204,15 @@ static bool replace(const char *path, char *name, size_t room, const void *bytes
 
 bool rdk_file_replace(const char *path, const void *bytes, size_t n, rdk_status *s)
 {
+    return rdk_file_replace_parts(path, 1, &(rdk_part){bytes, n}, s);
+}
+
+bool rdk_file_replace_parts(const char *path, size_t n, const rdk_part *parts, rdk_status *s)
+{
     size_t room = strlen(path) + SUFFIX;
     char *name = rdk_alloc(room, 1, s);
     if (!name) return false;
-    bool done = replace(path, name, room, bytes, n, s);
+    bool done = replace(path, name, room, n, parts, s);
     rdk_free(name);
     return done;
 }

@@ -42,7 +42,7 @@ static void print_row(FILE *out, const char *name, double forward, double backwa
                       double all)
 {
     double sum = forward + backward;
-    fprintf(out, "%-16s %10.4f %10.4f %10.4f %6.1f %%\n", name, 1e3 * forward / steps,
+    fprintf(out, "%-18s %10.4f %10.4f %10.4f %6.1f %%\n", name, 1e3 * forward / steps,
             1e3 * backward / steps, 1e3 * sum / steps, 100 * sum / all);
 }
 
@@ -63,7 +63,7 @@ void rdk_profile_table(const rdk_trainer *r)
         backward += t->backward;
     }
     qsort(times, n, sizeof *times, slower_first);
-    fprintf(out, "\n%-16s %10s %10s %10s %8s\n", "ms a step", "forward", "backward", "both",
+    fprintf(out, "\n%-18s %10s %10s %10s %8s\n", "ms a step", "forward", "backward", "both",
             "of all");
     for (size_t i = 0; i < n; i++)
         print_row(out, times[i].op->name, times[i].forward, times[i].backward, steps, all);

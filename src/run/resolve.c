@@ -230,18 +230,18 @@ static double least_memory(const rdk_config *c)
 static bool check_size(const rdk_config *c, rdk_status *s)
 {
     static const double gigabyte = 1e9;
+    const rdk_model_config *m = &c->model;
     double needed = least_memory(c), there = rdk_machine_memory();
     size_t sequences, tokens;
     bool countable = rdk_size_mul(c->batch, c->accum, &sequences) &&
-                     rdk_size_mul(sequences, c->model.max_len, &tokens) &&
-                     needed < (double)SIZE_MAX;
+                     rdk_size_mul(sequences, m->max_len, &tokens) && needed < (double)SIZE_MAX;
     if (countable && needed <= there) return true;
-    return rdk_fail(
-        s, RDK_EVALUE,
-        "--batch %zu of %zu tokens, --layers %zu, --d-model %zu needs %.1f GB at least, "
-        "this machine has %.1f GB (reduce them; --accum makes large batches of small)",
-        c->batch, c->model.max_len, c->model.layers, c->model.d_model, needed / gigabyte,
-        there / gigabyte);
+    return rdk_fail(s, RDK_EVALUE,
+                    "--batch %zu times --accum %zu sequences of %zu tokens, --layers %zu, "
+                    "--d-model %zu, --d-ff %zu, --heads %zu of --d-k %zu needs %.1f GB at least, "
+                    "this machine has %.1f GB (reduce them)",
+                    c->batch, c->accum, m->max_len, m->layers, m->d_model, m->d_ff, m->heads,
+                    m->d_k, needed / gigabyte, there / gigabyte);
 }
 
 bool rdk_config_resolve(rdk_config *c, const rdk_task *task, rdk_status *s)

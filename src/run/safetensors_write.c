@@ -62,35 +62,44 @@ static bool host_is_little_endian(void)
     return first == 1;
 }
 
-static void add_data(rdk_text *out, const rdk_saved_tensor *t)
+/* The bytes of a tensor as the file has them: its own, or in `turned`. */
+static rdk_part data_of(const rdk_saved_tensor *t, rdk_text *turned)
 {
     size_t n = elements(t);
-    if (host_is_little_endian()) {
-        rdk_text_bytes(out, t->data, n * sizeof(rdk_real));
-        return;
-    }
+    if (host_is_little_endian()) return (rdk_part){t->data, n * sizeof(rdk_real)};
     for (size_t i = 0; i < n; i++) {
         uint64_t bits = 0;
         uint32_t half;
         memcpy(sizeof(rdk_real) == 8 ? (void *)&bits : (void *)&half, &t->data[i],
                sizeof(rdk_real));
-        add_little_endian(out, sizeof(rdk_real) == 8 ? bits : half, sizeof(rdk_real));
+        add_little_endian(turned, sizeof(rdk_real) == 8 ? bits : half, sizeof(rdk_real));
     }
+    return (rdk_part){turned->data, turned->size};
 }
 
+/* Tensors go to the file from where they lie: a model that just fits memory can be saved. */
 bool rdk_safetensors_write(const char *path, size_t n, const rdk_saved_tensor *tensors,
                            size_t n_words, const rdk_saved_word *words, rdk_status *s)
 {
-    rdk_text header = {0}, file = {0};
+    rdk_text header = {0}, length = {0};
+    rdk_part *part = rdk_alloc(2 + n, sizeof *part, s);
+    rdk_text *turned = rdk_alloc(n, sizeof *turned, s);
     add_header(&header, n, tensors, n_words, words);
-    bool ok = rdk_text_ok(&header, s);
+    add_little_endian(&length, header.size, LENGTH_BYTES);
+    bool ok = part && turned && rdk_text_ok(&header, s) && rdk_text_ok(&length, s);
     if (ok) {
-        add_little_endian(&file, header.size, LENGTH_BYTES);
-        rdk_text_bytes(&file, header.data, header.size);
-        for (size_t i = 0; i < n; i++) add_data(&file, &tensors[i]);
-        ok = rdk_text_ok(&file, s) && rdk_file_replace(path, file.data, file.size, s);
+        part[0] = (rdk_part){length.data, length.size};
+        part[1] = (rdk_part){header.data, header.size};
     }
+    for (size_t i = 0; i < n && ok; i++) {
+        part[2 + i] = data_of(&tensors[i], &turned[i]);
+        ok = rdk_text_ok(&turned[i], s);
+    }
+    ok = ok && rdk_file_replace_parts(path, 2 + n, part, s);
+    for (size_t i = 0; i < n && turned; i++) rdk_text_free(&turned[i]);
+    rdk_free(turned);
+    rdk_free(part);
     rdk_text_free(&header);
-    rdk_text_free(&file);
+    rdk_text_free(&length);
     return ok;
 }

@@ -177,9 +177,11 @@ void rdk_speed_lines(rdk_trainer *r, FILE *out)
     double state = (double)rdk_model_size(r->model) * sizeof(rdk_real) / mebi;
     int moments = rdk_optimizer_state_count(r->optimizer);
     time_line(r, flops, out);
+    double activations = activation_bytes(r); /* none where no step was tried */
     fprintf(out,
             "memory   %.4g MiB of weights, as much for each of %d moment%s and %zu gradient%s, and "
-            "once more\n         as products need them laid out; %.4g MiB of activations\n",
-            state, moments, moments == 1 ? "" : "s", r->groups, r->groups == 1 ? "" : "s",
-            activation_bytes(r) / mebi);
+            "once more\n         as products need them laid out",
+            state, moments, moments == 1 ? "" : "s", r->groups, r->groups == 1 ? "" : "s");
+    if (activations > 0) fprintf(out, "; %.4g MiB of activations", activations / mebi);
+    fprintf(out, "\n");
 }

@@ -89,6 +89,21 @@ START_TEST(large_files)
 }
 END_TEST
 
+START_TEST(parts_one_behind_the_other)
+{
+    rdk_status s = {0};
+    const rdk_part parts[] = {{"one", 3}, {NULL, 0}, {" two", 4}};
+    ck_assert(rdk_file_replace_parts("parts", 3, parts, &s));
+    char *back = rdk_file_read("parts", NULL, &s);
+    ck_assert_str_eq(back, "one two");
+    rdk_free(back);
+    ck_assert(rdk_file_replace_parts("parts", 0, parts, &s));
+    back = rdk_file_read("parts", NULL, &s);
+    ck_assert_str_eq(back, "");
+    rdk_free(back);
+}
+END_TEST
+
 START_TEST(read_of_what_has_no_size)
 {
     rdk_status s = {0};
@@ -283,6 +298,7 @@ RDK_TEST_MAIN("base file", {
     tcase_add_checked_fixture(tc, enter, leave);
     ADD(replace_and_read);
     ADD_LOOP(large_files, 5);
+    ADD(parts_one_behind_the_other);
     ADD(read_of_what_has_no_size);
     ADD(read_names_path_and_cause);
     ADD(permissions_are_kept);
