@@ -78,6 +78,7 @@ static const struct refusal {
     {2, {"one option"}, {"help", "lr", "lr"}},
     {2, {"version"}, {"version", "lr"}},
     {2, {"GB"}, {"--task", "random", "--batch", "65536", "--seq-len", "65536", "--layers", "1000"}},
+    {2, {"--accum 1048576", "GB at least"}, {"--accum", "1048576"}},
     {2, {"--keys", "'1'", "from 2 to 65536"}, {"theory", "--keys", "1"}},
     {2, {"--d-k", "'4096..1'", "powers of two"}, {"theory", "--d-k", "4096..1"}},
     {2, {"--d-k", "'64,64'", "from 1 to 65536"}, {"theory", "--d-k=64,64"}},
