@@ -78,8 +78,12 @@ void rdk_threads_begin_again(char **argv)
 #if defined(_OPENMP) && defined(__linux__)
     char self[RDK_PATH_TEXT];
     int threads;
-    /* a number that is none will be refused; OpenMP has complained of it, and once is enough */
-    if (!from_environment(&threads) && !says_threads(argv)) return;
+    /* OpenMP has complained of a number that is none, and once is enough: it will be refused, or
+     * has nothing to say */
+    const char *variable = getenv("OMP_NUM_THREADS");
+    bool sound = from_environment(&threads);
+    if (!sound && !says_threads(argv)) return;
+    if (variable && (!sound || !*variable)) unsetenv("OMP_NUM_THREADS");
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n <= 0) return;

@@ -193,7 +193,8 @@ START_TEST(a_number_of_threads_that_is_none)
         ck_assert_msg(r.status == 2 && !r.out[0], "exit %d: %s", r.status, r.out);
         program_free(&r);
         r = program_call(dir, (const char *[]){"--show-batch", "--threads", "1", NULL});
-        ck_assert_msg(r.status == 0, "%s", r.err);
+        theirs = strstr(r.err, "libgomp");
+        ck_assert_msg(r.status == 0 && (!theirs || !strstr(theirs + 1, "libgomp")), "%s", r.err);
         program_free(&r);
         r = program_call(dir, (const char *[]){"--version", NULL});
         ck_assert_msg(r.status == 0 && strstr(r.out, holds + strlen("rootdk: ")), "%s", r.out);
