@@ -109,9 +109,8 @@ void rdk_tape_keep_gradients(rdk_tape *t, bool on);
 /* Use the memory of data again, too: on the way back a gradient takes the place of data that
  * nothing before it reads. No gradient changes. After backward, also one that failed, the data of
  * all that recorded calls made are gone: NULL, and where a view shows them (rdk_reshape) they are
- * another's; no call may be given them. What stays: the data of the
- * tensor that backward began with, of leaves and of parameters. Where gradients are kept, data are
- * as well. Default: off. */
+ * another's; no call may be given them. What stays: the data of the tensor that backward began
+ * with, of leaves and of parameters. Where gradients are kept, data are as well. Default: off. */
 void rdk_tape_frugal(rdk_tape *t, bool on);
 /* Training mode: whether dropout drops, and the stream that it draws from. Calls of dropout are
  * numbered since the last call of this function, and each number has draws of its own.

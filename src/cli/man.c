@@ -142,7 +142,7 @@ static const char *const ending[] = {
     ".SH ENVIRONMENT",
     ".TP",
     "\\fBOMP_NUM_THREADS\\fR",
-    "threads, 1 to 256, where \\fB\\-\\-threads\\fR is not given",
+    "threads, from 1 on (more than 256 count as that), where \\fB\\-\\-threads\\fR is not given",
     ".TP",
     "\\fBOMP_WAIT_POLICY\\fR",
     "what threads that wait do; where it is not set, they spin for a moment and then sleep",
